@@ -1,0 +1,20 @@
+"""The router: page config, language, title, the shared controls, and one line for each page."""
+
+import streamlit as st
+
+from attnviz.locale import _
+from attnviz.ui import header, state
+
+st.set_page_config(page_title="attnviz", page_icon="🔎", layout="wide")
+state.begin()
+page = st.navigation(
+    [
+        st.Page("pages/explore.py", title=_("Explore"), default=True),
+        st.Page("pages/projections.py", title=_("Projections"), url_path="projections"),
+        st.Page("pages/scores.py", title=_("Scores to weights"), url_path="scores"),
+        st.Page("pages/output.py", title=_("Weights to output"), url_path="output"),
+    ],
+    position="top",
+)
+header.show(page.title)  # stands before torch is loaded
+page.run()

@@ -1,0 +1,88 @@
+"""One cell as a short torch program that computes it again, alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attnviz.core.arithmetic import Arithmetic
+from attnviz.figures.text import number
+
+_NAMES = {
+    "x": "X",
+    "weight": "W",
+    "query": "Q",
+    "key": "K",
+    "scores": "S",
+    "scale": "scale",
+    "scaled": "scaled",
+    "mask": "mask",
+    "masked": "masked",
+    "weights": "a",
+    "value": "V",
+}
+
+
+def agreed_digits(explained: Arithmetic) -> int:
+    """Return with how many decimals the cell and its total, summed again in float64, read alike: 4 if they can.
+
+    A float32 sum and a float64 one may fall on two sides of a rounding border; then another length agrees.
+    """
+    return next((d for d in (4, 3, 5, 2, 6, 1) if _alike(explained, d)), 0)
+
+
+def _alike(explained: Arithmetic, digits: int) -> bool:
+    printed = number(explained.cell, digits)
+    return printed == number(explained.total, digits) == f"{explained.total:.{digits}f}".replace("-", "−")
+
+
+def cell_program(explained: Arithmetic, comment: str) -> str:
+    """Return a program that prints the cell to the digits on screen; `comment` says which cell it is.
+
+    >>> from attnviz.core.arithmetic import explain
+    >>> from attnviz.core.attention import attention
+    >>> import torch
+    >>> q = torch.tensor([[1.0, 2.0]])
+    >>> print(cell_program(explain(attention(q, q, q), "scores", (0, 0)), "the only score"))
+    import torch
+    <BLANKLINE>
+    # the only score
+    Q = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    K = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    S = torch.einsum("k,k->", Q, K)
+    print(f"{S:.4f}")  # 5.0000
+    """
+    lines = ["import torch", "", *(f"# {line}" for line in comment.splitlines())]
+    for name, values in explained.factors.items():
+        if name != "exponential":  # which softmax makes itself
+            lines.append(f"{_NAMES[name]} = torch.tensor({_literal(values.tolist())}, dtype=torch.float64)")
+    name, expression = _last_line(explained)
+    lines.append(f"{name} = {expression}")
+    digits = agreed_digits(explained)
+    printed = number(explained.cell, digits).replace("−∞", "-inf").replace("−", "-")
+    lines.append(f'print(f"{{{name}:.{digits}f}}")  # {printed}')
+    return "\n".join(lines)
+
+
+def _last_line(explained: Arithmetic) -> tuple[str, str]:
+    step = explained.step
+    if step in ("query", "key", "value"):
+        return {"query": "Q", "key": "K", "value": "V"}[step], 'torch.einsum("m,m->", X, W)'
+    if step == "scores":
+        return "S", 'torch.einsum("k,k->", Q, K)'
+    if step == "scaled":
+        return "scaled", "(S * scale).sum()"
+    if step == "masked":
+        return "masked", "(scaled + mask).sum()"
+    if step == "weights":
+        u = explained.index[-1]
+        return "a", f"torch.softmax(masked, dim=-1).nan_to_num(0)[{u}]"
+    return "O", 'torch.einsum("u,u->", a, V)'
+
+
+def _literal(values: Iterable[float]) -> str:
+    return "[" + ", ".join(_float(value) for value in values) + "]"
+
+
+def _float(value: float) -> str:
+    text = repr(value)
+    return f'float("{text}")' if text in ("inf", "-inf", "nan") else text

@@ -1,0 +1,116 @@
+"""Tokens and numbers as people see them: a token is data, whatever it looks like, and shows literally."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from decimal import ROUND_HALF_UP, Decimal
+
+MINUS = "−"  # U+2212: what Plotly prints, so that a table and a figure read alike
+_SPACES = {"\n": "⏎", "\r": "␍", "\t": "⇥", " ": "␣"}
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+# A zero-width space, put inside what Streamlit's Markdown would turn into an arrow, a dash or a sign.
+_LIGATURE = re.compile(r"(?<=[-<>=])(?=\\?[-<>=])")
+
+
+def visible(token: str) -> str:
+    """Return the token with whatever cannot be seen made visible: spaces, control and format characters.
+
+    A joiner inside an emoji or a word does its work and stays; a token of nothing else names its code.
+
+    >>> visible("a b"), visible(" "), visible("\\n"), visible("\\x00"), visible("\\u200b")
+    ('a b', '␣', '⏎', '␀', 'U+200B')
+    """
+    if not token.strip():
+        token = "".join(_SPACES.get(c, c) for c in token)
+    if all(unicodedata.category(c) in ("Cf", "Zs", "Mn", "Me") for c in token):
+        return " ".join(f"U+{ord(c):04X}" for c in token) or "∅"
+    return "".join(_visible_character(c) for c in token)
+
+
+def _visible_character(c: str) -> str:
+    if c in "\n\r\t":
+        return _SPACES[c]
+    if ord(c) < 32:
+        return chr(0x2400 + ord(c))
+    if ord(c) == 127:
+        return "␡"
+    # Direction overrides would turn round whatever stands beside the token.
+    if c in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029":
+        return f"U+{ord(c):04X}"
+    return c
+
+
+def width(text: str) -> float:
+    """Return about how many pixels `text` takes at 11 px: East Asian wide characters count double.
+
+    >>> width("cat"), width("猫")
+    (19.5, 11.5)
+    """
+    return sum(_character_width(c) for c in text)
+
+
+def _character_width(c: str) -> float:
+    if unicodedata.combining(c) or unicodedata.category(c) in ("Cf", "Mn"):
+        return 0.0
+    return 11.5 if unicodedata.east_asian_width(c) in ("W", "F") else 6.5
+
+
+def cut(text: str, pixels: float) -> str:
+    """Return `text`, cut with an ellipsis where it is wider than `pixels`.
+
+    >>> cut("attention", 100), cut("attention", 40)
+    ('attention', 'atten…')
+    """
+    if width(text) <= pixels:
+        return text
+    taken, used = "", width("…")
+    for c in text:
+        used += _character_width(c)
+        if used > pixels:
+            break
+        taken += c
+    return taken + "…"
+
+
+def html(text: str) -> str:
+    """Escape text for Plotly's labels, where `</s>` or an empty string would collapse the whole plot.
+
+    `#` last: Streamlit rewrites `#000001` and its neighbours in a figure as colours of the theme.
+
+    >>> html("</s> #1")
+    '&lt;/s&gt; &#35;1'
+    """
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("#", "&#35;")
+    return escaped or " "
+
+
+def label(token: str, pixels: float = 72) -> str:
+    """Return a token as a tick label: visible, no wider than `pixels`, escaped."""
+    return html(cut(visible(token), pixels))
+
+
+def markdown(text: str) -> str:
+    r"""Escape text for Streamlit's Markdown, so that `*`, `$x$` and `:red[x]` show as typed.
+
+    >>> markdown("*a* $x$ :red[x]")
+    '\\*a\\* \\$x\\$ \\:red\\[x\\]'
+    """
+    return _PUNCTUATION.sub(r"\\\1", _LIGATURE.sub("\u200b", visible(text)))
+
+
+def number(value: float, digits: int) -> str:
+    """Print a number with `digits` decimals exactly as Plotly prints it in a cell.
+
+    Ties go away from zero, on the exact value, and a rounded zero has no sign.
+
+    >>> number(0.125, 2), number(-0.125, 2), number(-0.001, 2), number(float("-inf"), 2)
+    ('0.13', '−0.13', '0.00', '−∞')
+    """
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "∞" if value > 0 else MINUS + "∞"
+    rounded = abs(Decimal(value)).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    return (MINUS if value < 0 and rounded else "") + str(rounded)

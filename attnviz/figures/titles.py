@@ -1,0 +1,95 @@
+"""What each panel is called: its symbol and shape, in the letters and hues of the reader's choice."""
+
+from __future__ import annotations
+
+from attnviz.experiment import Experiment, View
+from attnviz.figures.colours import Theme
+from attnviz.figures.panels import AXES, Panel
+from attnviz.figures.text import html, number
+from attnviz.letters import relabel
+from attnviz.locale import _
+
+SYMBOLS = {
+    "x": "X",
+    "w_q": "W<sub>Q</sub>",
+    "w_k": "W<sub>K</sub>",
+    "w_v": "W<sub>V</sub>",
+    "query": "Q",
+    "key": "K",
+    "value": "V",
+    "key_t": "K<sup>T</sup>",
+    "scores": "S",
+    "weights": "a",
+    "row_sums": "Σ",
+    "output": "O",
+}
+_HUES = {"w_q": "s", "query": "s", "w_k": "u", "key": "u", "key_t": "u", "w_v": "d", "value": "d", "output": "d"}
+
+
+def scale_symbol(experiment: Experiment) -> str:
+    """Return how the scores become scaled: S / √d_k, S / d_k or S, divided by a temperature if there is one."""
+    scaled = {"sqrt": "S / √d<sub>k</sub>", "d_k": "S / d<sub>k</sub>", "none": "S"}[experiment.scale]
+    return scaled if experiment.temperature == 1 else f"{scaled} / {experiment.temperature:g}"
+
+
+def title(panel: Panel, experiment: Experiment, view: View, theme: Theme, difference: bool) -> str:
+    """Return the title of a panel in Plotly's markup, such as "Q  (s=6, k=4)"."""
+    symbol = SYMBOLS.get(panel.name, "")
+    if panel.name == "masked":
+        symbol = scale_symbol(experiment)
+        if experiment.mask != "none" or _has_holes(panel):
+            symbol += " + " + html(_("mask"))
+    if panel.name == "row_sums":
+        u = relabel("u", view.letters)
+        return f"<span style='color:{theme.quiet}'>Σ<sub>{u}</sub></span>"
+    hue = theme.letters[_HUES[panel.name]] if panel.name in _HUES else theme.ink
+    delta = "Δ " if difference else ""
+    shape = ", ".join(
+        f"<span style='color:{theme.letters[letter]}'>{relabel(letter, view.letters)}</span>={size}"
+        for letter, size in zip(AXES[panel.name], panel.shape, strict=True)
+    )
+    state = f" <i>{html(_('overridden'))}</i>" if panel.overridden else ""
+    return (
+        f"<b style='color:{hue}'>{delta}{symbol}</b>"
+        f" <span style='color:{theme.quiet};font-size:11px'>({shape}){state}</span>"
+    )
+
+
+def _has_holes(panel: Panel) -> bool:
+    return bool((panel.values == float("-inf")).any())
+
+
+def plain_symbol(name: str) -> str:
+    """Return the symbol without markup, as tables and sentences write it."""
+    if name in ("scaled", "masked"):
+        return {"scaled": "S_scaled", "masked": "S_masked"}[name]
+    symbol = SYMBOLS[name]
+    for mark, plain in (("<sub>", "_"), ("</sub>", ""), ("<sup>", "^"), ("</sup>", "")):
+        symbol = symbol.replace(mark, plain)
+    return symbol
+
+
+def sentence(panel: Panel, tokens: tuple[str, ...]) -> str:
+    """Say in one sentence what a panel shows, for those who cannot see it."""
+    rows, columns = panel.shape
+    words = _("{symbol}, {rows} rows by {columns} columns").format(
+        symbol=plain_symbol(panel.name), rows=rows, columns=columns
+    )
+    finite = [
+        (value, i, j)
+        for i, row in enumerate(panel.values.tolist())
+        for j, value in enumerate(row)
+        if abs(value) != float("inf") and value == value
+    ]
+    if not finite:
+        return words + "."
+    value, i, j = max(finite)
+    return words + _(", largest {value} in row {row}, column {column}.").format(
+        value=number(value, 4),
+        row=_place(AXES[panel.name][0], i + panel.start[0], tokens),
+        column=_place(AXES[panel.name][1], j + panel.start[1], tokens),
+    )
+
+
+def _place(letter: str, i: int, tokens: tuple[str, ...]) -> str:
+    return f"{i + 1} “{tokens[i]}”" if letter in ("s", "u") else str(i + 1)

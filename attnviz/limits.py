@@ -1,0 +1,50 @@
+"""Every limit of attnviz, in one place: what a number may be, and how much of anything is taken.
+
+A control reads its range here, a constructor refuses what lies outside, and a link that asks for more gets
+the default. Standard library only.
+"""
+
+from typing import NamedTuple
+
+
+class Limit(NamedTuple):
+    """The lowest and highest value a number may have, its default, and the step of its control."""
+
+    low: float
+    high: float
+    default: float
+    step: float
+
+
+# How much
+TEXT_CHARS = 100_000  # characters of text taken: 10,000 words, and room
+SEQUENCES = 8  # sequences of a batch: the first non-blank lines of the text
+TOKENS = 512  # tokens of one sequence that are drawn
+TOKENS_SHOWN = 24  # tokens of an axis drawn at once; a longer axis shows a window of this many
+TRACE_BYTES = 128 * 2**20  # bytes of one whole trace: all eight tensors, float32
+LINK_BYTES = 8_000  # bytes of a query string: proxies stop near 8 kB, and the host and path need some
+ROWS_SHOWN = 72  # rows of a cell's arithmetic in a plain table; more of them scroll
+UNDO = 50  # changes of edited numbers that can be taken back
+NOTICE_CHARS = 40  # characters of a refused value that a notice repeats
+
+# What a number may be, by the name of its field in Experiment and View
+LIMITS: dict[str, Limit] = {
+    "d_model": Limit(1, 64, 8, 1),
+    "d_k": Limit(1, 64, 4, 1),  # of one head
+    "d_v": Limit(1, 64, 4, 1),  # of one head
+    "n_heads": Limit(1, 8, 1, 1),
+    "n_kv_heads": Limit(1, 8, 1, 1),  # and a divisor of n_heads; not set, it is n_heads
+    "max_tokens": Limit(1, TOKENS, TOKENS, 1),  # of a sequence, set by Experiment.fitting()
+    "seed": Limit(0, 2**31 - 1, 0, 1),
+    "temperature": Limit(0.1, 10.0, 1.0, 0.1),
+    "window_left": Limit(0, 64, 2, 1),
+    "window_right": Limit(0, 64, 0, 1),
+    "prefix_length": Limit(0, 64, 2, 1),
+    "b": Limit(0, SEQUENCES - 1, 0, 1),  # the six of a View count from 0
+    "h": Limit(0, 7, 0, 1),
+    "s": Limit(0, TOKENS - 1, 0, 1),
+    "u": Limit(0, TOKENS - 1, 0, 1),
+    "feature": Limit(0, 63, 0, 1),
+    "from_s": Limit(0, TOKENS - 1, 0, 1),
+    "from_u": Limit(0, TOKENS - 1, 0, 1),
+}

@@ -1,0 +1,94 @@
+"""The board on a page: one chart for each block, with the formula and the einsum of its steps above it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from attnviz.experiment import View
+from attnviz.figures.board import block_figure, hover_panels
+from attnviz.figures.colours import Theme, theme
+from attnviz.figures.formulas import code, formula
+from attnviz.figures.layout import names, place
+from attnviz.figures.panels import panels
+from attnviz.figures.titles import plain_symbol, sentence
+from attnviz.limits import TOKENS_SHOWN
+from attnviz.locale import _
+from attnviz.ui import state
+from attnviz.ui.compute import Computed
+
+STEPS = {
+    "projections": ("query", "key", "value"),
+    "scores": ("scores", "scaled", "masked", "weights"),
+    "output": ("output",),
+}
+Charts = list[dict[str, Any]]
+
+
+def current_theme() -> Theme:
+    """Return the colours of the theme that the browser shows."""
+    return theme(st.context.theme.type)
+
+
+def show(computed: Computed, *blocks: str) -> Charts:
+    """Draw blocks of the board, side by side where there is room, and return what the bridge needs of them."""
+    _windows(computed)
+    with st.container(horizontal=True, gap="large"):
+        return [_block(computed, block, current_theme()) for block in blocks]
+
+
+def _block(computed: Computed, block: str, colours: Theme) -> dict[str, Any]:
+    experiment, run, view = computed.experiment, computed.run, computed.view
+    shown = panels(experiment, run, view, names(block), computed.base)
+    layout = place(block, shown, run.tokens[view.b])
+    figure = block_figure(experiment, run, view, block, colours, computed.base)
+    width = round(layout.width)
+    with st.container(width=width, gap="xsmall"):
+        _heading(computed, block, view, colours)
+        with st.container(key=f"block-{block}", width=width):
+            st.plotly_chart(
+                figure,
+                width=width,
+                theme=None,
+                key=f"chart-{block}",
+                config={"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset"},
+                alt=" ".join(sentence(panel, run.tokens[view.b]) for panel in shown.values()),
+            )
+    symbols = {"masked": _("masked"), "row_sums": _("sum of the row")}
+    hover = hover_panels(layout)
+    for panel in hover:
+        panel["symbol"] = symbols.get(panel["name"]) or plain_symbol(panel["name"])
+    return {"key": f"block-{block}", "panels": hover}
+
+
+def _heading(computed: Computed, block: str, view: View, colours: Theme) -> None:
+    words = {
+        "projections": _("1 · Project: X to queries, keys and values"),
+        "scores": _("2 · Compare: queries with keys, to weights"),
+        "output": _("3 · Mix: weights of values, to the output"),
+    }
+    st.markdown(f"**{words[block]}**")
+    with st.expander(f"`{code(STEPS[block][0], computed.experiment, view.letters)}`"):
+        for step in STEPS[block]:
+            if step == "masked" and computed.run.mask is None:
+                continue
+            st.markdown(f"${formula(step, computed.experiment, view.letters, colours)}$")
+            st.code(code(step, computed.experiment, view.letters), language="python")
+
+
+def _windows(computed: Computed) -> None:
+    """Offer which tokens of a long text are drawn."""
+    n = len(computed.run.tokens[computed.view.b])
+    if n <= TOKENS_SHOWN:
+        return
+    st.caption(
+        _("{n} tokens: the maps show {shown} queries and {shown} keys at a time; every number is of the whole text.").format(
+            n=n, shown=TOKENS_SHOWN
+        )
+    )
+    most = n - TOKENS_SHOWN
+    for field, words in (("from_s", _("First query shown")), ("from_u", _("First key shown"))):
+        if st.session_state.get(field, 0) > most:
+            st.session_state[field] = most
+        st.slider(words, 0, most, format="%d", **state.of_view(field))

@@ -1,0 +1,59 @@
+// The bridge: attaches the linked hover to Streamlit's own Plotly charts, brings clicks and zooms to Python, keeps
+// the address bar at the link that restores the view, and offers that link to copy. linked.js stands above this.
+export default function ({ data, setTriggerValue, parentElement }) {
+  if (data.query !== undefined) {
+    const search = data.query ? "?" + data.query : "";
+    // Replaced, not pushed: typing makes no history, and Back leaves the page with all that was typed.
+    if (location.search !== search) history.replaceState(history.state, "", location.pathname + search + location.hash);
+  }
+  if (data.copy) {
+    const button = parentElement.querySelector("button") || parentElement.appendChild(document.createElement("button"));
+    button.className = "attnviz-copy";
+    button.textContent = data.copy;
+    button.onclick = async () => {
+      const copied = await copyText(location.href);
+      button.textContent = copied ? data.copied : location.href;
+      setTimeout(() => { button.textContent = data.copy; }, 1600);
+    };
+  }
+  if (!data.charts) return;
+
+  let unlink = null, linked = [], stopped = false;
+  const find = (chart) => document.querySelector(".st-key-" + chart.key + " .js-plotly-plot");
+  const attach = () => {
+    if (stopped) return;
+    const found = data.charts.map(find);
+    // A chart remounts when its numbers change: attach again when any is another element, once all are drawn.
+    if (!found.every((gd) => gd && gd.on && gd._fullLayout) || found.every((gd, i) => gd === linked[i])) return;
+    if (unlink) unlink();
+    linked = found;
+    const charts = data.charts.map((chart, i) => ({ gd: found[i], panels: chart.panels }));
+    unlink = linkPanels(charts, data, (cell) => setTriggerValue("cell", cell));
+    document.documentElement.dataset.attnvizLinked = Number(document.documentElement.dataset.attnvizLinked || 0) + 1;
+  };
+  const observer = new MutationObserver(attach);
+  observer.observe(document.body, { childList: true, subtree: true });
+  const timer = setInterval(attach, 100); // Plotly fills an element some time after it stands
+  attach();
+  return () => {
+    stopped = true;
+    observer.disconnect();
+    clearInterval(timer);
+    if (unlink) unlink();
+  };
+}
+
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Without https the clipboard is closed; a selected text box still copies.
+    const box = document.body.appendChild(document.createElement("textarea"));
+    box.value = text;
+    box.select();
+    const copied = document.execCommand("copy");
+    box.remove();
+    return copied;
+  }
+}

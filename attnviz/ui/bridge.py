@@ -1,0 +1,45 @@
+"""The bridge: the one component that ties the browser to Python, and the only JavaScript beside linked.js."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from attnviz.locale import _
+
+_HERE = Path(__file__).parent
+
+
+@st.cache_resource(show_spinner=False)
+def _component() -> Any:
+    linked = (_HERE.parent / "figures" / "linked.js").read_text(encoding="utf-8")
+    script = (_HERE / "bridge.js").read_text(encoding="utf-8")
+    styles = (_HERE / "bridge.css").read_text(encoding="utf-8")
+    # Not isolated, since its styles are for the charts that it serves.
+    return st.components.v2.component(
+        "attnviz.bridge", js=linked + script, css=styles, isolate_styles=False
+    )
+
+
+def copy_link() -> None:
+    """Draw the button that copies the address of this view."""
+    _component()(key="copy_link", data={"copy": _("Copy link"), "copied": _("Copied")}, width="content")
+
+
+def connect(
+    charts: list[dict[str, Any]], spec: dict[str, Any], query: str, on_cell: Callable[[], None]
+) -> None:
+    """Link the charts and write the address bar; `on_cell` is called after a click, see clicked()."""
+    _component()(
+        key="bridge", data={**spec, "charts": charts, "query": query}, height=1, on_cell_change=on_cell
+    )
+
+
+def clicked() -> dict[str, Any] | None:
+    """Return the cell that was just clicked: the name of its panel, its row and its column, counted from 0."""
+    state: Any = st.session_state.get("bridge")
+    cell: dict[str, Any] | None = state.get("cell") if state else None
+    return cell

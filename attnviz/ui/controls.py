@@ -1,0 +1,177 @@
+"""The controls that every page shares: the text in sight, heads, mask and scale open, the rest in one popover."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from attnviz.experiment import CHOICES
+from attnviz.limits import LIMITS, TEXT_CHARS
+from attnviz.locale import _
+from attnviz.presets import PRESETS, preset
+from attnviz.ui import state
+
+LIVE = "120ms"  # of quiet after a key, before the page follows
+
+
+def show() -> None:
+    """Draw the controls that define the experiment."""
+    _text()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        _number("n_heads", _("Heads"), width=130)
+        _choice("mask", _("Mask"), _masks())
+        _choice("scale", _("Scale"), _scales())
+        _mask_sizes()
+        with st.popover(_("More settings"), width="content"):
+            _more()
+
+
+def _text() -> None:
+    several = st.session_state.setdefault("several", "\n" in state.experiment().text)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if several:
+            _seed_text("text_area")
+            st.text_area(
+                _("Sequences, one a line"),
+                key="text_area",
+                on_change=_take_text,
+                args=("text_area",),
+                max_chars=TEXT_CHARS,
+                height=112,
+            )
+        else:
+            _seed_text("text_line")
+            st.text_input(
+                _("Text"),
+                key="text_line",
+                on_change=_take_text,
+                args=("text_line",),
+                live=LIVE,
+                placeholder=_("Type a few words"),
+                autocomplete="off",
+            )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if several:
+            st.button(_("Apply"), type="primary", help=_("Or press Ctrl+Enter in the box."))
+        st.toggle(_("Several sequences"), key="several", on_change=_switch_box)
+        _choice("tokenizer", _("Tokens"), _tokenizers(), label="collapsed")
+        with st.popover(_("Examples")):
+            for code, words in _presets().items():
+                st.button(words, key=f"preset.{code}", on_click=_take_preset, args=(code,), width="stretch")
+
+
+def _seed_text(key: str) -> None:
+    if key not in st.session_state:
+        st.session_state[key] = state.experiment().text
+
+
+def _take_text(key: str) -> None:
+    text = st.session_state[key] or ""
+    state.change(replace(state.experiment(), text=text[:TEXT_CHARS]))
+
+
+def _switch_box() -> None:
+    """Carry the text over to the other box: a line of text has no borders, so that they become spaces there."""
+    text = state.experiment().text
+    if st.session_state["several"]:
+        kept = st.session_state.get("_lines", text)
+        text = kept if " ".join(kept.splitlines()) == text else text
+    else:
+        st.session_state["_lines"] = text
+        text = " ".join(text.splitlines())
+    state.change(replace(state.experiment(), text=text))
+    for key in ("text_line", "text_area"):
+        st.session_state.pop(key, None)
+
+
+def _take_preset(code: str) -> None:
+    chosen = preset(code)
+    state.change(chosen)
+    st.session_state["several"] = "\n" in chosen.text
+    for key in ("text_line", "text_area"):
+        st.session_state.pop(key, None)
+
+
+def _more() -> None:
+    with st.container(horizontal=True):
+        for field in ("d_model", "d_k", "d_v"):
+            _number(field, f"`{field}`", width=130)
+    heads = state.experiment().n_heads
+    groups: list[int | None] = [*(n for n in range(1, heads) if heads % n == 0), None]
+    groups_key = state.of_experiment("n_kv_heads")["key"]
+    with st.container(horizontal=True):
+        st.selectbox(
+            _("Key-value heads"),
+            groups,
+            format_func=lambda n: str(n or heads),
+            key=groups_key,
+            on_change=_take_groups,
+            width=130,
+        )
+        _number("seed", _("Seed"), width=170)
+        _number("temperature", _("Temperature"), width=150)
+    _choice("positions", _("Positions"), _positions())
+    st.segmented_control(
+        _("Index letters"), CHOICES["letters"], required=True, **state.of_view("letters")
+    )
+
+
+def _mask_sizes() -> None:
+    mask = state.experiment().mask
+    if mask == "window":
+        _number("window_left", _("Keys to the left"), width=150)
+        _number("window_right", _("Keys to the right"), width=150)
+    if mask == "prefix":
+        _number("prefix_length", _("Length of the prefix"), width=170)
+
+
+def _take_groups() -> None:
+    state.change(replace(state.experiment(), n_kv_heads=st.session_state["n_kv_heads"]))
+
+
+def _number(field: str, label: str, *, width: int) -> None:
+    limit = LIMITS[field]
+    st.number_input(label, limit.low, limit.high, step=limit.step, width=width, **state.of_experiment(field))
+
+
+def _choice(field: str, name: str, words: dict[str, str], *, label: str = "visible") -> None:
+    wording: Callable[[str], str] = words.__getitem__
+    st.segmented_control(
+        name,
+        CHOICES[field],
+        required=True,
+        format_func=wording,
+        label_visibility=label,  # type: ignore[arg-type]  # one of the words that Streamlit allows
+        **state.of_experiment(field, worded=True),
+    )
+
+
+def _masks() -> dict[str, str]:
+    return {"none": _("none"), "causal": _("causal"), "window": _("window"), "prefix": _("prefix")}
+
+
+def _scales() -> dict[str, str]:
+    return {"sqrt": "1/√d_k", "d_k": "1/d_k", "none": _("off")}
+
+
+def _positions() -> dict[str, str]:
+    return {"none": _("no positions"), "sinusoidal": _("sinusoidal")}
+
+
+def _tokenizers() -> dict[str, str]:
+    return {"words": _("words"), "characters": _("characters"), "spaces": _("split at spaces")}
+
+
+def _presets() -> dict[str, str]:
+    words = {
+        "cat": _("The cat sat on the mat"),
+        "repeat": _("Repeated tokens"),
+        "chinese": _("A Chinese sentence"),
+        "batch": _("Three sequences, padded"),
+        "causal": _("Causal mask, two heads"),
+        "worked": _("A published worked example"),
+        "emoji": _("Emoji and odd tokens"),
+    }
+    return {code: words[code] for code in PRESETS}

@@ -1,0 +1,139 @@
+"""Edit any number: a matrix in a data editor, with undo, reset and the difference to the unedited run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from attnviz.experiment import Experiment
+from attnviz.figures.panels import AXES, EDITED_BY
+from attnviz.figures.titles import plain_symbol
+from attnviz.locale import _
+from attnviz.ui import state, tables
+from attnviz.ui.compute import Computed
+
+NAMES = ("x", "w_q", "w_k", "w_v", "query", "key", "value")
+
+
+def show(computed: Computed, names: tuple[str, ...] = NAMES) -> None:
+    """Offer the matrices that can be edited."""
+    expander = st.expander(_("Edit the numbers"), key="editor", on_change="rerun")
+    if not expander.open:
+        return
+    with expander:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            name = st.segmented_control(
+                _("Matrix"), names, default=names[0], required=True, format_func=plain_symbol, key="edited_matrix"
+            )
+            st.button(_("Undo"), on_click=_undo, disabled=not state.can_undo(), key="undo")
+            st.button(_("Reset all"), on_click=_reset, disabled=not state.experiment().edits, key="reset")
+            st.toggle(
+                _("Show the difference"),
+                disabled=not computed.experiment.edits,
+                help=_("Each map shows what the edits changed: the numbers now minus those of the unedited run."),
+                **state.of_view("difference"),
+            )
+        _grid(computed, name or names[0])
+        if refused := st.session_state.pop("_refused", None):
+            st.warning(refused)
+        _unused(computed)
+
+
+def _grid(computed: Computed, name: str) -> None:
+    """Draw the editor. It is fed the same table until something else changes it: fed its own edits, it loses some."""
+    view = computed.view
+    frame = tables.table(computed, name)
+    signature = (name, view.b, view.h, frame.shape, tuple(frame.index), _without(computed.experiment, EDITED_BY[name]))
+    held = st.session_state.get("_grid")
+    if held is None or held[0] != signature:
+        version = held[2] + 1 if held else 0
+        held = (signature, frame, version)
+        st.session_state["_grid"] = held
+    key = f"grid.{held[2]}"
+    st.data_editor(
+        held[1],
+        key=key,
+        on_change=_take,
+        args=(key, name, view.b, view.h, computed.run.trace),
+        column_config={c: st.column_config.NumberColumn(format="%.4f", width=76) for c in frame.columns},
+        width="content",
+        height=min(460, 38 + 36 * len(frame)),
+        alt=plain_symbol(name),
+    )
+
+
+def _without(experiment: Experiment, field: str) -> Experiment:
+    """The experiment but for the edits of this field, which the editor itself holds."""
+    from dataclasses import replace
+
+    none: dict[str, Any] = {field: None}
+    return replace(experiment, **none)
+
+
+def _take(key: str, name: str, b: int, h: int, trace: Any) -> None:
+    rows: dict[int, dict[str, Any]] = st.session_state[key]["edited_rows"]
+    frame = st.session_state["_grid"][1]
+    columns = list(frame.columns)
+    new = state.experiment()
+    for row, changed in rows.items():
+        for column_name, value in changed.items():
+            column = columns.index(column_name)
+            index = cell_index(name, b, h, int(row), column, trace)
+            new, refused = put(new, name, index, value)
+            if refused:
+                st.session_state["_refused"] = refused
+                _forget_grid()
+    if new != state.experiment():
+        state.change(new)
+
+
+def put(experiment: Experiment, name: str, index: tuple[int, ...], value: Any) -> tuple[Experiment, str]:
+    """Return the experiment with one number typed in, or as it was and why the number was refused."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or abs(number) > 3.4e38:
+        return experiment, _("A cell of {name} needs a finite number: the number before it stays.").format(
+            name=plain_symbol(name)
+        )
+    return experiment.with_cell(EDITED_BY[name], index, number), ""
+
+
+def cell_index(name: str, b: int, h: int, row: int, column: int, trace: Any) -> tuple[int, ...]:
+    """Return the index, in the field that is edited, of a cell of the panel that is shown for sequence b and head h."""
+    field = EDITED_BY[name]
+    if field == "x":
+        return (b, row, column)
+    per_head = trace.value.shape[-1] if field in ("v", "w_v") else trace.key.shape[-1]
+    head = h if field in ("q", "w_q") else h // (trace.query.shape[-3] // trace.key.shape[-3])
+    column += head * per_head
+    return (row, column) if AXES[name][0] == "m" else (b, row, column)
+
+
+def _unused(computed: Computed) -> None:
+    if computed.run.unused:
+        st.caption(
+            _("{n} edited numbers lie outside the present matrices; they wait until the sizes come back.").format(
+                n=len(computed.run.unused)
+            )
+        )
+
+
+def _undo() -> None:
+    state.undo()
+    _forget_grid()
+
+
+def _reset() -> None:
+    state.change(state.experiment().unedited())
+    _forget_grid()
+
+
+def _forget_grid() -> None:
+    held = st.session_state.get("_grid")
+    if held:
+        st.session_state["_grid"] = (None, held[1], held[2])

@@ -1,0 +1,71 @@
+"""What a page says when something could not be taken, cut or computed: one clear sentence each."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.experiment import Experiment
+from attnviz.figures.text import markdown
+from attnviz.limits import LIMITS, LINK_BYTES, SEQUENCES, TOKENS, TRACE_BYTES
+from attnviz.links import Notice, to_query
+from attnviz.locale import _, n_
+from attnviz.ui import state
+
+
+def show_link() -> None:
+    """Say what the link asked for and could not have."""
+    said = dict.fromkeys(word(notice) for notice in state.notices())
+    if said:
+        st.warning("\n\n".join(list(said)[:6]))
+
+
+def word(notice: Notice) -> str:
+    """Word one notice, in Markdown."""
+    name, value = markdown(notice.name), markdown(notice.value)
+    limit = LIMITS.get(notice.name)
+    if notice.code == "out_of_range" and limit:
+        return _("The link asks for {name} = {value}; it goes from {low} to {high}, so the default is shown.").format(
+            name=name, value=value, low=f"{limit.low:g}", high=f"{limit.high:g}"
+        )
+    if notice.code == "without":
+        return {
+            "text": _("The text was too long for the link you opened: paste it into the box."),
+            "edits": _("The edited numbers were too many for the link you opened: they are not in it."),
+        }[notice.name]
+    if notice.code == "too_long":
+        return _("The link holds more than attnviz takes for {name}: only its beginning is shown.").format(name=name)
+    if notice.code == "replaced":
+        return _("The link holds characters that no text can carry: “�” stands in their place.")
+    if notice.code == "repeated":
+        return _("The link gives {name} more than once: the last one counts.").format(name=name)
+    if notice.name == "edits":
+        return _("The link holds edited numbers that cannot be read ({value}): they are left out.").format(value=value)
+    return _("The link gives {name} a value that attnviz does not know ({value}): the default is shown.").format(
+        name=name, value=value
+    )
+
+
+def show_text(experiment: Experiment, n_cut: int) -> None:
+    """Say what of the text is not computed or not in the link."""
+    if experiment.n_left_out:
+        st.info(
+            n_(
+                "{n} further line is not computed: a batch takes {most} sequences.",
+                "{n} further lines are not computed: a batch takes {most} sequences.",
+                experiment.n_left_out,
+            ).format(n=experiment.n_left_out, most=SEQUENCES)
+        )
+    if n_cut:
+        st.info(
+            _(
+                "{n} tokens at the end are not computed: a sequence takes {most} tokens, and all together {mb} MB. "
+                "The text stays in the box."
+            ).format(n=n_cut, most=TOKENS, mb=TRACE_BYTES // 2**20)
+        )
+    left_out = to_query(experiment).partition("without=")[2]
+    if "text" in left_out:
+        st.info(
+            _("The text is not in the link: a link holds {most} bytes. Send the text along with it.").format(most=LINK_BYTES)
+        )
+    if "edits" in left_out:
+        st.info(_("The edited numbers are not in the link: they are more than a link holds."))

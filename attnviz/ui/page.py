@@ -1,0 +1,58 @@
+"""The parts of a page in their order: words, controls, compute, figure, cell, numbers."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.experiment import to_query
+from attnviz.locale import _
+from attnviz.ui import board as boards
+from attnviz.ui import bridge, compute, controls, editor, notices, process, state, tables
+from attnviz.ui import cell as cells
+from attnviz.ui.compute import Computed
+
+
+def begin(words: str) -> Computed:
+    """Say what the page is about, draw the shared controls and compute; without tokens the page ends here."""
+    process.settle()
+    st.markdown(words)
+    controls.show()
+    notices.show_link()
+    experiment = state.experiment()
+    if not experiment.sequences:
+        st.info(_("There is nothing to compute yet: type a word, or take an example."))
+        bridge.connect([], {}, to_query(experiment, state.view()), lambda: None)
+        st.stop()
+    computed = compute.computed()
+    notices.show_text(experiment, computed.n_cut)
+    _choose(computed)
+    return computed
+
+
+def board(computed: Computed, *blocks: str) -> boards.Charts:
+    """Draw blocks of the board."""
+    return boards.show(computed, *blocks)
+
+
+def cell(computed: Computed, charts: boards.Charts, steps: tuple[str, ...]) -> None:
+    """Draw the arithmetic of the chosen cell."""
+    cells.show(computed, charts, steps)
+
+
+def numbers(computed: Computed, *names: str) -> None:
+    """Offer the numbers: to edit, and as tables."""
+    editor.show(computed, tuple(name for name in editor.NAMES if name in names))
+    tables.show(computed, tuple(name for name in names if name != "key_t"))
+
+
+def _choose(computed: Computed) -> None:
+    """Choose the sequence and the head that are drawn, where there are several."""
+    b, h = len(computed.run.tokens), computed.experiment.n_heads
+    if b == h == 1:
+        return
+    with st.container(horizontal=True):
+        for field, words, count in (("b", _("Sequence b"), b), ("h", _("Head h"), h)):
+            if count > 1:
+                bound = state.of_view(field)
+                st.session_state[bound["key"]] = getattr(computed.view, field)
+                st.segmented_control(words, range(count), required=True, format_func=lambda i: str(i + 1), **bound)

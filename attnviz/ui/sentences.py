@@ -1,0 +1,53 @@
+"""A cell read aloud: which tokens it is about, and what it says."""
+
+from __future__ import annotations
+
+from attnviz.core.arithmetic import Arithmetic
+from attnviz.experiment import Run, View
+from attnviz.figures.text import markdown, number
+from attnviz.locale import _
+
+
+def read(run: Run, view: View, explained: Arithmetic) -> str:
+    """Say in one sentence, in Markdown, what the chosen cell means."""
+    tokens = run.tokens[view.b]
+    words = {
+        "query": _("In sequence {b}, the query of “{s}” has {value} at feature {feature}."),
+        "key": _("In sequence {b}, the key of “{u}” has {value} at feature {feature}."),
+        "value": _("In sequence {b}, the value of “{u}” has {value} at feature {feature}."),
+        "scores": _("In sequence {b}, the query of “{s}” and the key of “{u}” have the dot product {value}."),
+        "scaled": _("In sequence {b}, the scaled score of “{s}” for “{u}” is {value}."),
+        "masked": _("In sequence {b}, the scaled score of “{s}” for “{u}” is {value}."),
+        "weights": _("In sequence {b}, “{s}” gives {value} of its attention to “{u}”."),
+        "output": _("In sequence {b}, the output of “{s}” has {value} at feature {feature}."),
+    }
+    text = words[view.step]
+    if view.step == "masked" and explained.cell == float("-inf"):
+        text = _("In sequence {b}, “{s}” may not see “{u}”: the mask makes its score −∞, and so its weight 0.")
+    if view.step in ("weights", "output") and _sees_nothing(run, view):
+        text = _("In sequence {b}, “{s}” may attend nowhere: its row of weights is 0, and so is its output.")
+    return text.format(
+        b=view.b + 1,
+        s=markdown(tokens[view.s]),
+        u=markdown(tokens[view.u]),
+        value=number(explained.cell, 2 if view.step == "weights" else 4),
+        feature=view.feature + 1,
+    )
+
+
+def place(run: Run, view: View) -> str:
+    """Say which cell a program computes, in English: it is a comment in code."""
+    tokens = run.tokens[view.b]
+    where = {"s": f"query token s={view.s + 1} {tokens[view.s]!r}", "u": f"key token u={view.u + 1} {tokens[view.u]!r}"}
+    of = {
+        "query": (where["s"], f"feature k={view.feature + 1}"),
+        "key": (where["u"], f"feature k={view.feature + 1}"),
+        "value": (where["u"], f"feature d={view.feature + 1}"),
+        "output": (where["s"], f"feature d={view.feature + 1}"),
+    }.get(view.step, (where["s"], where["u"]))
+    return f"{view.step}: sequence b={view.b + 1}, head h={view.h + 1}, {of[0]}, {of[1]}"
+
+
+def _sees_nothing(run: Run, view: View) -> bool:
+    assert run.trace is not None
+    return bool((run.trace.masked[view.b, view.h, view.s] == float("-inf")).all())

@@ -1,0 +1,138 @@
+"""What a session holds: one Experiment and one View. Widgets are seeded from them and write back to them.
+
+The two are the only truth; a widget that a page does not draw loses nothing, and a link is theirs alone. Nothing
+here imports torch, so that a page's title stands before it loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypedDict
+
+import streamlit as st
+
+from attnviz import locale
+from attnviz.experiment import EDITS, Experiment, View
+from attnviz.limits import UNDO
+from attnviz.links import Notice, read_query
+
+
+class Bound(TypedDict):
+    """What ties a widget to a field."""
+
+    key: str
+    on_change: Callable[..., None]
+    args: tuple[Any, ...]
+
+
+def begin() -> None:
+    """Read the link when a session begins, and set the language of this run."""
+    if "experiment" not in st.session_state:
+        query = {name: st.query_params.get_all(name) for name in st.query_params}
+        experiment, view, notices = read_query(query)
+        st.session_state.update(experiment=experiment, view=view, notices=notices, past=[])
+    locale.use(language())
+
+
+def language() -> str:
+    """Return the language that was chosen on screen or in the link, else the browser's."""
+    return view().lang or locale.choose(st.context.locale)
+
+
+def experiment() -> Experiment:
+    """Return what is computed."""
+    held: Experiment = st.session_state["experiment"]
+    return held
+
+
+def view() -> View:
+    """Return where one looks."""
+    held: View = st.session_state["view"]
+    return held
+
+
+def notices() -> tuple[Notice, ...]:
+    """Return what the link asked for and could not have, until the first change."""
+    held: tuple[Notice, ...] = st.session_state["notices"]
+    return held
+
+
+def change(new: Experiment) -> None:
+    """Put another experiment in place; a change of the edits can be undone. Call it in a callback."""
+    old = experiment()
+    if new.edits != old.edits:
+        st.session_state["past"] = [*st.session_state["past"], old.edits][-UNDO:]
+    st.session_state.update(experiment=new, notices=())
+    _reseed(new)
+
+
+def look(**changed: Any) -> None:
+    """Look elsewhere: change fields of the view. Call it in a callback."""
+    st.session_state["view"] = replace(view(), **changed)
+    _reseed(view())
+
+
+def undo() -> None:
+    """Take back the last change of the edits. Call it in a callback."""
+    if past := st.session_state["past"]:
+        edits: dict[str, Any] = dict.fromkeys(EDITS) | past[-1]
+        st.session_state.update(experiment=replace(experiment(), **edits), past=past[:-1])
+
+
+def can_undo() -> bool:
+    """Say whether there is a change of the edits to take back."""
+    return bool(st.session_state["past"])
+
+
+def of_experiment(field: str, *, worded: bool = False) -> Bound:
+    """Tie a widget to a field of the experiment.
+
+    worded: the widget's options are translated. Streamlit keeps a choice by its label, so that each language needs
+    a widget of its own.
+    """
+    return _bind(field, experiment(), _take_experiment, worded)
+
+
+def of_view(field: str, *, worded: bool = False) -> Bound:
+    """Tie a widget to a field of the view."""
+    return _bind(field, view(), _take_view, worded)
+
+
+def seed(field: str, value: Any) -> None:
+    """Let a worded widget of the view show `value`, where the view's own does not fit what is computed."""
+    st.session_state[f"{field}.{locale.current()}"] = value
+
+
+def _bind(field: str, source: Any, take: Callable[..., None], worded: bool) -> Bound:
+    key = f"{field}.{locale.current()}" if worded else field
+    if key not in st.session_state:
+        st.session_state[key] = getattr(source, field)
+    return Bound(key=key, on_change=take, args=(field, key))
+
+
+def _take_experiment(field: str, key: str) -> None:
+    value = st.session_state[key]
+    if value is None:  # an emptied number box: the number before it stays
+        st.session_state[key] = getattr(experiment(), field)
+        return
+    changed: dict[str, Any] = {field: value}
+    if field == "n_heads" and experiment().n_kv_heads and value % experiment().n_kv_heads:
+        changed["n_kv_heads"] = None
+    change(replace(experiment(), **changed))
+
+
+def _take_view(field: str, key: str) -> None:
+    value = st.session_state[key]
+    if value is None:
+        st.session_state[key] = getattr(view(), field)
+    else:
+        look(**{field: value})
+
+
+def _reseed(source: Any) -> None:
+    """Let every drawn widget follow what was changed elsewhere."""
+    for key in list(st.session_state):
+        field = str(key).partition(".")[0]
+        if field in source.__dataclass_fields__:
+            st.session_state[key] = getattr(source, field)

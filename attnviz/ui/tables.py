@@ -1,0 +1,42 @@
+"""Every panel as a table of the same numbers, for those who read, copy or listen rather than look."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from attnviz.experiment import View
+from attnviz.figures.panels import AXES, matrix
+from attnviz.figures.text import visible
+from attnviz.figures.titles import plain_symbol
+from attnviz.letters import relabel
+from attnviz.locale import _
+from attnviz.ui.compute import Computed
+
+
+def show(computed: Computed, names: tuple[str, ...]) -> None:
+    """Offer each of the named matrices, whole, as a table."""
+    expander = st.expander(_("Every matrix as a table"), key="tables", on_change="rerun")
+    if not expander.open:  # a closed one computes nothing
+        return
+    with expander:
+        for tab, name in zip(st.tabs([plain_symbol(name) for name in names]), names, strict=True):
+            with tab:
+                st.dataframe(table(computed, name), width="content", alt=plain_symbol(name))
+
+
+def table(computed: Computed, name: str) -> pd.DataFrame:
+    """Return one matrix as a table, its rows and columns named; tokens are numbered, since they repeat."""
+    view, tokens = computed.view, computed.run.tokens[computed.view.b]
+    values = matrix(computed.run, name, view.b, view.h)
+    rows, columns = (
+        [_name(letter, i, tokens, view) for i in range(size)]
+        for letter, size in zip(AXES[name], values.shape, strict=True)
+    )
+    return pd.DataFrame(values.numpy(), index=rows, columns=columns)
+
+
+def _name(letter: str, i: int, tokens: tuple[str, ...], view: View) -> str:
+    if letter in ("s", "u"):
+        return f"{i + 1} {visible(tokens[i])}"
+    return f"{relabel(letter, view.letters)}={i + 1}" if letter else "Σ"

@@ -1,0 +1,11 @@
+"""Explore: type tokens and see self-attention, from X to the output."""
+
+from attnviz.figures.layout import BLOCKS, names
+from attnviz.locale import _
+from attnviz.ui import page
+
+blocks = tuple(BLOCKS)
+computed = page.begin(_("Type a sentence. Every number below is computed from it by torch, as you type."))
+charts = page.board(computed, *blocks)
+page.cell(computed, charts, ("query", "key", "value", "scores", "scaled", "masked", "weights", "output"))
+page.numbers(computed, *dict.fromkeys(name for block in blocks for name in names(block)))

@@ -1,0 +1,17 @@
+"""Weights to output: each token's output is the values of all tokens, mixed by its row of weights."""
+
+from attnviz.core.attention import self_attention
+from attnviz.figures.layout import names
+from attnviz.locale import _
+from attnviz.ui import page, source
+
+computed = page.begin(
+    _(
+        "Row s of the weights says how much of each value token s takes. Its output is that sum: "
+        "a weight of 1 copies one value, equal weights average them all."
+    )
+)
+charts = page.board(computed, "output")
+page.cell(computed, charts, ("weights", "output"))
+page.numbers(computed, *names("output"))
+source.show(self_attention)

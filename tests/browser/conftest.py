@@ -1,0 +1,96 @@
+"""Fixtures of the browser tests: one app and one browser for all of them, a fresh context for every page.
+
+A test that asks for `new_page` or `page` fails at its end when a page logged an error, asked another machine
+for something, or when the app logged a traceback.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.harness import Server, Watch, find_browser, launch_browser, running_app
+
+NewPage = Callable[..., Page]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that opens a page; skip those only where there is no browser."""
+    here = [item for item in items if Path(__file__).parent in item.path.parents]
+    ours = [item for item in here if {"browser", "server"} & set(getattr(item, "fixturenames", ()))]
+    for item in ours:
+        item.add_marker(pytest.mark.browser)
+        item.user_properties.append(("browser", "yes"))  # for tests/browser_report.py, which reads no marks
+    if ours and find_browser() is None:
+        for item in ours:
+            item.add_marker(pytest.mark.skip(reason="no browser that starts; tests/run.sh installs one"))
+
+
+# Of the package, not of the session: Playwright keeps an event loop running while it lives, and tests
+# elsewhere start their own.
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The app, started once."""
+    with running_app(tmp_path_factory.mktemp("app") / "app.log") as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """The browser, launched once."""
+    with sync_playwright() as playwright:
+        launched = launch_browser(playwright)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def new_page(browser: Browser, server: Server) -> Iterator[NewPage]:
+    """Open pages of the app, each in a context of its own: new_page("/?lang=zh", color_scheme="dark").
+
+    Pass None as the address to get a blank page on which `page.goto("/...")` is still to be called.
+    """
+    watch, contexts, start = Watch(), [], server.log_file.stat().st_size
+
+    def open_page(
+        address: str | None = "/",
+        *,
+        locale: str = "en-US",
+        color_scheme: Literal["light", "dark"] = "light",
+        viewport: tuple[int, int] = (1280, 900),
+        permissions: tuple[str, ...] = ("clipboard-read", "clipboard-write"),
+        device_scale_factor: float = 1,
+    ) -> Page:
+        context = browser.new_context(
+            base_url=server.url,
+            locale=locale,
+            color_scheme=color_scheme,
+            viewport={"width": viewport[0], "height": viewport[1]},
+            permissions=list(permissions),
+            device_scale_factor=device_scale_factor,
+        )
+        contexts.append(context)
+        page = context.new_page()
+        watch.follow(page)
+        if address is not None:
+            page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    problems = list(watch.problems)
+    if "Traceback (most recent call last)" in (log := server.log(start)):
+        problems.append(f"the app logged a traceback:\n{log[-4000:]}")
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
+
+
+@pytest.fixture
+def page(new_page: NewPage) -> Page:
+    """The landing page, in English, light, 1280 x 900."""
+    return new_page()

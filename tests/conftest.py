@@ -1,0 +1,26 @@
+"""What holds for every test: limits that suit a shared machine, no language left behind, quick ones first."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from attnviz import locale
+
+# A shared machine is slow at times: no deadline for one example. CI draws the same examples every time.
+settings.register_profile("attnviz", deadline=None, derandomize=bool(os.environ.get("CI")), print_blob=True)
+settings.load_profile("attnviz")
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    """Every test begins in English, whatever the one before it chose."""
+    locale.use("en")
+    yield
+    locale.use("en")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the browser tests last: what is quick says first what is wrong."""
+    items.sort(key=lambda item: "tests/browser/" in item.nodeid)
