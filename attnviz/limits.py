@@ -23,7 +23,7 @@ TOKENS = 512  # tokens of one sequence that are drawn
 TOKENS_SHOWN = 24  # tokens of an axis drawn at once; a longer axis shows a window of this many
 TRACE_BYTES = 128 * 2**20  # bytes of one whole trace: all eight tensors, float32
 LINK_BYTES = 8_000  # bytes of a query string: proxies stop near 8 kB, and the host and path need some
-ROWS_SHOWN = 72  # rows of a cell's arithmetic in a plain table; more of them scroll
+TERMS_SHOWN = 16  # terms of a cell's sum in a plain table; more of them scroll
 UNDO = 50  # changes of edited numbers that can be taken back
 NOTICE_CHARS = 40  # characters of a refused value that a notice repeats
 

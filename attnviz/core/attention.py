@@ -62,7 +62,7 @@ def attention(
     scale: float | None = None,
     softcap: float | None = None,
 ) -> AttentionTrace:
-    """Scaled dot-product attention and its whole trace: query (..., s, k), key (..., u, k), value (..., u, d).
+    """Scaled dot-product attention, all its steps: query (..., s, k), key (..., u, k), value (..., u, d).
 
     Leading axes broadcast. With heads at axis -3, n_heads may be a multiple of n_kv_heads (grouped queries).
     mask: bool (True = may attend) or floating (added), broadcast to (..., s, u). scale: 1/sqrt(k) when None.

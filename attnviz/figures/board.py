@@ -9,14 +9,15 @@ import plotly.graph_objects as go
 
 from attnviz.experiment import Experiment, Run, View
 from attnviz.figures.colours import Theme
-from attnviz.figures.layout import DIGITS_ONE, DIGITS_TWO, Layout, Slot, names, place
+from attnviz.figures.layout import DIGITS_ONE, DIGITS_TWO, MARKS, Layout, Slot, names, place
 from attnviz.figures.panels import AXES, Panel, panels
 from attnviz.figures.text import html, label
-from attnviz.figures.titles import title
+from attnviz.figures.titles import role, title
+from attnviz.letters import relabel
 from attnviz.locale import _
 
 SHARES = ("weights",)
-FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", "PingFang SC", sans-serif'
+FONT = '"Source Sans", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif'  # as .streamlit/config.toml
 
 
 def block_figure(
@@ -96,7 +97,7 @@ def _traces(slot: Slot, n: str, cell: float, theme: Theme, difference: bool) -> 
         "xgap": 1,
         "ygap": 1,
         "hoverinfo": "none",  # the linked hover words it; "skip" would fire no event
-        "opacity": 0.4 if panel.overridden else 1,
+        "opacity": 0.4 if panel.overridden == "wholly" else 1,
         **place_,
     }
     if panel.name == "row_sums":
@@ -111,20 +112,22 @@ def _traces(slot: Slot, n: str, cell: float, theme: Theme, difference: bool) -> 
         two = cell >= DIGITS_TWO or share
         trace["texttemplate"] = "%{z:.2f}" if two else "%{z:.1f}"
         trace["textfont"] = {"size": 11 if cell >= DIGITS_TWO else 10}
+        if theme.digits:
+            trace["textfont"]["color"] = theme.digits
     traces = [trace]
-    for mark, where in ((("−∞", values == -np.inf)), ("∞", values == np.inf), ("NaN", np.isnan(values))):
+    for mark, where in (("−∞", values == -np.inf), ("∞", values == np.inf), ("NaN", np.isnan(values))):
         if where.any():
-            traces.append(_mark(mark, where, cell, theme) | place_)
+            traces += [one | place_ for one in _mark(mark, where, cell, theme)]
     if panel.edited:
         traces.append(_pencil(panel, cell, theme) | place_)
     return traces
 
 
-def _mark(text: str, where: Any, cell: float, theme: Theme) -> dict[str, Any]:
-    """Draw the cells that hold no number on a ground of their own, with the value's name."""
-    mark = {
+def _mark(name: str, where: Any, cell: float, theme: Theme) -> list[dict[str, Any]]:
+    """Give the cells that hold no number a ground of their own, and the value's name where it fits."""
+    ground = {
         "type": "heatmap",
-        "name": text,
+        "name": name,
         "z": np.where(where, np.float32(0), np.float32("nan")),
         "colorscale": [[0, theme.hole], [1, theme.hole]],
         "showscale": False,
@@ -132,9 +135,19 @@ def _mark(text: str, where: Any, cell: float, theme: Theme) -> dict[str, Any]:
         "ygap": 1,
         "hoverinfo": "none",
     }
-    if cell >= 22:
-        mark |= {"texttemplate": text, "textfont": {"size": 10, "color": theme.quiet}}
-    return mark
+    rows, columns = where.nonzero()
+    # Not a text template of the ground: Plotly prints a dash over each of its empty cells.
+    text = {
+        "type": "scatter",
+        "mode": "text",
+        "name": name,
+        "x": columns.astype("uint8"),
+        "y": rows.astype("uint8"),
+        "text": name,
+        "textfont": {"size": 10, "color": theme.quiet},
+        "hoverinfo": "skip",
+    }
+    return [ground, text] if cell >= MARKS else [ground]
 
 
 def _pencil(panel: Panel, cell: float, theme: Theme) -> dict[str, Any]:
@@ -161,6 +174,8 @@ def _x_axis(slot: Slot, n: str, layout: Layout, tokens: tuple[str, ...], view: V
         axis["side"] = slot.column_labels
     elif slot.column_labels and letter:
         axis |= _feature_ticks(columns)
+    if slot.column_labels == "bottom" and letter and slot.width >= 64:
+        axis["title"] = _axis_title(letter, view, theme)
     return axis
 
 
@@ -170,7 +185,17 @@ def _y_axis(slot: Slot, n: str, layout: Layout, tokens: tuple[str, ...], view: V
     axis["range"] = [rows - 0.5, -0.5]  # row 0 on top
     if slot.row_labels:
         axis |= _token_ticks(slot.panel.start[0], rows, tokens) if letter in ("s", "u") else _feature_ticks(rows)
+    if slot.row_labels and letter in ("s", "u") and slot.height >= 76:
+        axis["title"] = _axis_title(letter, view, theme)
     return axis
+
+
+def _axis_title(letter: str, view: View, theme: Theme) -> dict[str, Any]:
+    return {
+        "text": f"{html(role(letter))} {relabel(letter, view.letters)}",
+        "standoff": 4,
+        "font": {"size": 11, "color": theme.letters[letter]},
+    }
 
 
 def _axis(
@@ -182,7 +207,7 @@ def _axis(
         "showgrid": False,
         "zeroline": False,
         "ticks": "",
-        "ticklen": 3,
+        "ticklabelstandoff": 4,
         "showticklabels": False,
         "tickfont": {"size": 11 if letter in ("s", "u") else 10, "color": theme.letters.get(letter, theme.quiet)},
         "minallowed": -0.5,
@@ -248,8 +273,8 @@ def _colour_bars(layout: Layout, theme: Theme, difference: bool) -> dict[str, An
     signed = [s.panel for s in layout.slots if not is_share(s.panel, difference) and s.panel.name != "row_sums"]
     finite = [np.abs(p.values[np.isfinite(p.values)]).max(initial=0.0) for p in signed]
     most = float(max(finite, default=0.0)) or 1.0
-    left, top, _height = layout.corner
-    words = _("difference to the unedited run") if difference else _("value, the same on both sides of 0")
+    left, top = 4.0, 4.0
+    words = _("difference to the unedited run") if difference else _("value, symmetric about 0")
     bars = {"coloraxis": {"cmin": -most, "cmax": most, "colorscale": theme.signed} | _bar(words, left, top, layout)}
     if any(is_share(s.panel, difference) for s in layout.slots):
         bar = _bar(_("weight, 0 to 1"), left, top + 52, layout)

@@ -1,7 +1,8 @@
 """The one home of colour: a hue for each index letter, a scale for signed values and one for weights, two themes.
 
 Signed values diverge from the middle of the page's own tone, red above zero and blue below (safe for the common
-kinds of colour blindness); weights run through one purple from nothing to 1.
+kinds of colour blindness); weights run through one purple from nothing to 1. The light scales pass quickly through the middle
+tones, on which neither dark nor light digits read well; the dark ones stay dark enough for white digits throughout.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class Theme(NamedTuple):
     letters: dict[str, str]  # index letter (and "x" for what has none) -> hue
     signed: Scale
     share: Scale
+    digits: str | None  # of the numbers in cells; None lets Plotly take dark or light against each cell
 
 
 LIGHT = Theme(
@@ -41,23 +43,24 @@ LIGHT = Theme(
     },
     signed=[
         (0.0, "#134b87"),
-        (0.15, "#2f7ebc"),
-        (0.3, "#7db7da"),
-        (0.42, "#cfe3ef"),
+        (0.16, "#2c74b3"),
+        (0.24, "#86bde0"),
+        (0.38, "#cfe3ef"),
         (0.5, "#f7f7f7"),
-        (0.58, "#fbdcc9"),
-        (0.7, "#f0a184"),
-        (0.85, "#cf5246"),
+        (0.62, "#fbdcc9"),
+        (0.76, "#f2ac91"),
+        (0.84, "#c4473d"),
         (1.0, "#971a2c"),
     ],
     share=[
         (0.0, "#fbfafd"),
-        (0.15, "#e6e2f1"),
-        (0.35, "#bdb8dc"),
-        (0.6, "#877fbd"),
-        (0.8, "#61409b"),
+        (0.2, "#e2def0"),
+        (0.5, "#b4addb"),
+        (0.6, "#7463b2"),
+        (0.8, "#5a3899"),
         (1.0, "#3b0f70"),
     ],
+    digits=None,
 )
 
 DARK = Theme(
@@ -76,24 +79,24 @@ DARK = Theme(
         "h": "#f08cb8",
     },
     signed=[
-        (0.0, "#8cc8ff"),
-        (0.15, "#4f97dc"),
-        (0.3, "#2f6299"),
-        (0.42, "#25394f"),
+        (0.0, "#2e86e6"),
+        (0.15, "#2a6cb8"),
+        (0.3, "#25507f"),
+        (0.42, "#23364b"),
         (0.5, "#22252d"),
-        (0.58, "#4a2e2c"),
-        (0.7, "#93423a"),
-        (0.85, "#df6a56"),
-        (1.0, "#ffa58e"),
+        (0.58, "#432a2b"),
+        (0.7, "#7b3431"),
+        (0.85, "#b03f38"),
+        (1.0, "#dc4c42"),
     ],
     share=[
         (0.0, "#1d1c26"),
-        (0.15, "#302a4d"),
-        (0.35, "#4f4287"),
-        (0.6, "#7d6cc4"),
-        (0.8, "#ab9bea"),
-        (1.0, "#ddd3ff"),
+        (0.2, "#322b52"),
+        (0.5, "#50408f"),
+        (0.8, "#6d57c2"),
+        (1.0, "#8870ea"),
     ],
+    digits="#ffffff",
 )
 
 

@@ -9,19 +9,22 @@ from attnviz.figures.panels import AXES, Panel
 from attnviz.figures.text import cut, visible, width
 
 # One block is one of the three steps: the right factors above, the left factor and the results below.
-BLOCKS: dict[str, tuple[tuple[str | None, ...], tuple[str | None, ...]]] = {
+BLOCKS: dict[str, tuple[tuple[str | None, ...], tuple[str, ...]]] = {
     "projections": ((None, "w_q", "w_k", "w_v"), ("x", "query", "key", "value")),
     "scores": ((None, "key_t", None, None, None), ("query", "scores", "masked", "weights", "row_sums")),
     "output": ((None, "value"), ("weights", "output")),
 }
 
-TARGET = 1240  # pixels that a block tries to keep to: the board of a 13-inch laptop
+TARGET = 1280  # pixels that a block tries to keep to: the page in a window of 1,440
 CELL_MOST, CELL_LEAST = 38, 16
-DIGITS_TWO, DIGITS_ONE = 35, 26  # cells that hold two decimals at 11 px, one at 10 px
-LABEL_MOST = 76  # pixels of a token's label
-GAP = 26
+ROW_MOST = 27  # pixels of a row: digits need width, a lecture needs all three steps in sight
+DIGITS_TWO, DIGITS_ONE = 34, 25  # cells that hold two decimals at 11 px, one at 10 px
+MARKS = 22  # cells that hold −∞ in print
+LABEL_MOST = 66  # pixels of a token's label
+GAP = 22
 TITLE = 24
-BAR = 168  # pixels of a colour bar, and so of the corner that holds it
+BAR = 172  # pixels of width that a colour bar takes in the corner above the left factor
+BARS = 116  # pixels of height that two of them take
 SUMS = 46  # pixels of the column of row sums
 
 
@@ -44,8 +47,7 @@ class Layout(NamedTuple):
     slots: tuple[Slot, ...]
     width: float
     height: float
-    cell: float
-    corner: tuple[float, float, float]  # left, top and height of the free corner above the left factor
+    cell: float  # the width of a cell; its height is ROW_MOST at the most
     slanted: bool  # column labels stand at an angle
 
 
@@ -57,66 +59,92 @@ def names(block: str) -> tuple[str, ...]:
 def place(block: str, panels: Mapping[str, Panel], tokens: Sequence[str]) -> Layout:
     """Place the panels of one block; `tokens` are those of the chosen sequence."""
     above, below = BLOCKS[block]
-    shown = {p.start[a] + i for p in panels.values() for a in (0, 1) if AXES[p.name][a] in "su" for i in range(99)}
-    widths = [width(cut(visible(t), LABEL_MOST)) for i, t in enumerate(tokens) if i in shown]
-    label = max(widths, default=0) + 10
-    labelled = {name for name in names(block) if _has_row_labels(block, name)}
-    fixed, cells = 0.0, 0
-    for top, bottom in zip(above, below, strict=True):
-        fixed += GAP + _label_width(bottom, labelled, label, top)
-        cells += 0 if bottom == "row_sums" or bottom is None else panels[bottom].values.shape[1]
-    cell = max(CELL_LEAST, min(CELL_MOST, int((TARGET - fixed) / max(1, cells))))
-    slanted = max(widths, default=0) > cell - 3
-    token_room = max(widths, default=0) * 0.75 + 10 if slanted else 18
+    widest = max((width(cut(visible(token), LABEL_MOST)) for token in _shown(panels, tokens)), default=0.0)
+    cell, columns = _fit(block, panels, widest)
+    row = min(cell, ROW_MOST)
+    slanted = widest > cell - 3
+    token_room = widest * 0.75 + 8 if slanted else 16.0
 
-    head = max(panels[name].values.shape[0] for name in above if name) * cell
-    head_top = TITLE + (token_room + 4 if "key_t" in above else 0)
-    head = max(head, 112 - head_top)  # the corner holds its colour bars
-    body_top = head_top + head + TITLE + 14
+    head_top = TITLE + (token_room + 2 if "key_t" in above else 0)
+    head = max(panels[name].values.shape[0] for name in above if name) * row
+    head = max(head, BARS - head_top)  # the free corner holds the colour bars
+    body_top = head_top + head + TITLE + 12
     slots, left = [], 0.0
-    for top, bottom in zip(above, below, strict=True):
-        assert bottom is not None
-        left += _label_width(bottom, labelled, label, top)
+    for top, bottom, column in zip(above, below, columns, strict=True):
+        left += column.label
         panel = panels[bottom]
         w = SUMS if bottom == "row_sums" else panel.values.shape[1] * cell
-        h = panel.values.shape[0] * cell
-        slots.append(Slot(panel, left, body_top, w, h, bottom in labelled, "bottom", body_top - 5))
+        h = panel.values.shape[0] * row
+        slots.append(Slot(panel, left, body_top, w, h, column.below, "bottom", body_top - 5))
         if top:
-            other = panels[top]
-            h = other.values.shape[0] * cell
+            h = panels[top].values.shape[0] * row
             y = head_top + head - h
-            title = y - 5 - (token_room if top == "key_t" else 0)
-            slots.append(Slot(other, left, y, w, h, top in labelled, "top" if top == "key_t" else "", title))
-        need = max(w, *(_title_width(p) for p in (panel, panels[top] if top else panel)))
-        if bottom == below[0]:
-            need = max(need, BAR)
-        left += need + (8 if bottom == "weights" and "row_sums" in below else GAP)
-    height = body_top + panels[below[0] or ""].values.shape[0] * cell + token_room + 20
-    corner = (slots[0].left, 4.0, body_top - TITLE)
-    return Layout(tuple(slots), left, height, cell, corner, slanted)
+            side, title = ("top", y - 5 - token_room) if top == "key_t" else ("", y - 5)
+            slots.append(Slot(panels[top], left, y, w, h, column.above, side, title))
+        left += column.width + column.gap
+    foot = (token_room if any(AXES[name][1] in ("s", "u") for name in below) else 16) + 18
+    return Layout(tuple(slots), left, body_top + panels[below[0]].values.shape[0] * row + foot, cell, slanted)
 
 
-def _has_row_labels(block: str, name: str) -> bool:
-    """Rows are named at the left of a block, where the row letter changes, and beside the weights."""
+class _Column(NamedTuple):
+    label: float  # pixels for row labels, left of the cells
+    width: float  # pixels for the cells, or for the titles where they are wider
+    gap: float
+    above: bool  # the upper panel names its rows
+    below: bool
+
+
+def _fit(block: str, panels: Mapping[str, Panel], widest: float) -> tuple[int, list[_Column]]:
+    """Return the largest cell with which the block is no wider than TARGET, and its columns.
+
+    Row labels beside the weights are a comfort: they go before the digits in the cells do.
+    """
+    for cell in range(CELL_MOST, CELL_LEAST - 1, -1):
+        for beside_weights in (True, False) if cell < DIGITS_TWO else (True,):
+            columns = _columns(block, panels, widest, cell, beside_weights)
+            if sum(c.label + c.width + c.gap for c in columns) <= TARGET or cell == CELL_LEAST:
+                return cell, columns
+    raise AssertionError("unreachable: the least cell is always taken")
+
+
+def _columns(
+    block: str, panels: Mapping[str, Panel], widest: float, cell: int, beside_weights: bool
+) -> list[_Column]:
     above, below = BLOCKS[block]
-    row = above if name in above else below
-    i = row.index(name)
-    left = next((n for n in reversed(row[:i]) if n), None)
-    return left is None or AXES[left][0] != AXES[name][0] or (name == "weights" and block == "scores")
+    columns = []
+    for i, (top, bottom) in enumerate(zip(above, below, strict=True)):
+        named_above = top is not None and _names_rows(above, i)
+        named_below = _names_rows(below, i) or (bottom == "weights" and beside_weights)
+        label = widest + 10 + (18 if AXES[bottom][0] == "s" else 20) if named_below else 0.0
+        if named_above and top:
+            label = max(label, widest + 30 if AXES[top][0] in ("s", "u") else 20)
+        w = SUMS if bottom == "row_sums" else panels[bottom].values.shape[1] * cell
+        w = max(w, *(_title_width(panels[name]) for name in (top, bottom) if name), BAR - label if i == 0 else 0)
+        columns.append(_Column(label, w, 6 if bottom == "weights" else GAP, named_above, named_below))
+    return columns
 
 
-def _label_width(bottom: str | None, labelled: set[str], token: float, top: str | None) -> float:
-    room = 0.0
-    if bottom in labelled:
-        room = token + (18 if bottom in ("x", "query", "weights") else 0)
-    if top in labelled:
-        room = max(room, token if AXES[top or ""][0] in "su" else 22)
-    return room
+def _names_rows(row: Sequence[str | None], i: int) -> bool:
+    """Rows are named at the left of a block, and where their letter changes."""
+    left = next((name for name in reversed(row[:i]) if name), None)
+    return left is None or AXES[left][0] != AXES[row[i] or ""][0]
+
+
+def _shown(panels: Mapping[str, Panel], tokens: Sequence[str]) -> set[str]:
+    """Return the tokens that some axis names."""
+    shown: set[str] = set()
+    for panel in panels.values():
+        for axis in (0, 1):
+            if AXES[panel.name][axis] in ("s", "u"):
+                start = panel.start[axis]
+                shown |= set(tokens[start : start + panel.values.shape[axis]])
+    return shown
 
 
 def _title_width(panel: Panel) -> float:
-    """Pixels that the title, such as "Q  (s=6, k=4)", takes."""
+    """Return about how many pixels the title takes, such as "Q (s=6, k=4)"."""
     if panel.name == "row_sums":
         return SUMS
     digits = sum(len(str(n)) for n in panel.shape)
-    return {"masked": 160.0, "scores": 90.0, "weights": 90.0}.get(panel.name, 82.0) + 7 * digits
+    symbol = {"masked": 100.0, "w_q": 26.0, "w_k": 26.0, "w_v": 26.0, "key_t": 22.0}.get(panel.name, 14.0)
+    return symbol + 48 + 6 * digits + (62 if panel.overridden else 0)

@@ -46,7 +46,7 @@ class Panel(NamedTuple):
     shape: tuple[int, int]  # of the whole matrix
     start: tuple[int, int]  # first row and column of the window
     edited: tuple[tuple[int, int], ...]  # cells of the window that a person typed
-    overridden: bool  # a later edit replaces some of what this panel leads to
+    overridden: str  # "partly" or "wholly" where typed queries, keys or values replace what this panel leads to
 
 
 def panels(
@@ -105,10 +105,14 @@ def edited_cells(experiment: Experiment, run: Run, name: str, b: int, h: int) ->
     return tuple(found)
 
 
-def is_overridden(experiment: Experiment, run: Run, name: str, b: int, h: int) -> bool:
-    """Say whether typed queries, keys or values replace some of what this panel leads to."""
+def overridden(experiment: Experiment, run: Run, name: str, b: int, h: int) -> str:
+    """Return "wholly" or "partly" where typed numbers replace what this panel leads to, else ""."""
     downstream = {"w_q": ("query",), "w_k": ("key",), "w_v": ("value",), "x": ("query", "key", "value")}
-    return any(edited_cells(experiment, run, later, b, h) for later in downstream.get(name, ()))
+    typed = whole = 0
+    for later in downstream.get(name, ()):
+        typed += len(edited_cells(experiment, run, later, b, h))
+        whole += matrix(run, later, b, h).numel()
+    return "" if not typed else "wholly" if typed == whole else "partly"
 
 
 def _panel(experiment: Experiment, run: Run, view: View, name: str, base: Run | None) -> Panel:
@@ -129,7 +133,7 @@ def _panel(experiment: Experiment, run: Run, view: View, name: str, base: Run | 
         shape=(values.shape[0], values.shape[1]),
         start=(rows.start, columns.start),
         edited=tuple(edited),
-        overridden=is_overridden(experiment, run, name, view.b, view.h),
+        overridden=overridden(experiment, run, name, view.b, view.h),
     )
 
 

@@ -97,7 +97,7 @@ def markdown(text: str) -> str:
     >>> markdown("*a* $x$ :red[x]")
     '\\*a\\* \\$x\\$ \\:red\\[x\\]'
     """
-    return _PUNCTUATION.sub(r"\\\1", _LIGATURE.sub("\u200b", visible(text)))
+    return _PUNCTUATION.sub(r"\\\1", _LIGATURE.sub("\u200b", visible(text))) if text else ""
 
 
 def number(value: float, digits: int) -> str:

@@ -48,7 +48,8 @@ def title(panel: Panel, experiment: Experiment, view: View, theme: Theme, differ
         f"<span style='color:{theme.letters[letter]}'>{relabel(letter, view.letters)}</span>={size}"
         for letter, size in zip(AXES[panel.name], panel.shape, strict=True)
     )
-    state = f" <i>{html(_('overridden'))}</i>" if panel.overridden else ""
+    states = {"partly": _("partly overridden"), "wholly": _("overridden")}
+    state = f" <i>{html(states[panel.overridden])}</i>" if panel.overridden else ""
     return (
         f"<b style='color:{hue}'>{delta}{symbol}</b>"
         f" <span style='color:{theme.quiet};font-size:11px'>({shape}){state}</span>"
@@ -93,3 +94,8 @@ def sentence(panel: Panel, tokens: tuple[str, ...]) -> str:
 
 def _place(letter: str, i: int, tokens: tuple[str, ...]) -> str:
     return f"{i + 1} “{tokens[i]}”" if letter in ("s", "u") else str(i + 1)
+
+
+def role(letter: str) -> str:
+    """Return what an axis with this letter counts."""
+    return {"s": _("query token"), "u": _("key token")}.get(letter) or _("feature")

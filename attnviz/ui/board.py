@@ -34,7 +34,7 @@ def current_theme() -> Theme:
 def show(computed: Computed, *blocks: str) -> Charts:
     """Draw blocks of the board, side by side where there is room, and return what the bridge needs of them."""
     _windows(computed)
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         return [_block(computed, block, current_theme()) for block in blocks]
 
 
@@ -64,17 +64,18 @@ def _block(computed: Computed, block: str, colours: Theme) -> dict[str, Any]:
 
 def _heading(computed: Computed, block: str, view: View, colours: Theme) -> None:
     words = {
-        "projections": _("1 · Project: X to queries, keys and values"),
-        "scores": _("2 · Compare: queries with keys, to weights"),
-        "output": _("3 · Mix: weights of values, to the output"),
+        "projections": _("1 · Project X to Q, K and V"),
+        "scores": _("2 · Compare queries with keys"),
+        "output": _("3 · Mix the values"),
     }
-    st.markdown(f"**{words[block]}**")
-    with st.expander(f"`{code(STEPS[block][0], computed.experiment, view.letters)}`"):
-        for step in STEPS[block]:
-            if step == "masked" and computed.run.mask is None:
-                continue
-            st.markdown(f"${formula(step, computed.experiment, view.letters, colours)}$")
-            st.code(code(step, computed.experiment, view.letters), language="python")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"**{words[block]}**", width="content")
+        with st.popover(f"`{code(STEPS[block][0], computed.experiment, view.letters)}`", type="tertiary"):
+            for step in STEPS[block]:
+                if step == "masked" and computed.run.mask is None:
+                    continue
+                st.markdown(f"${formula(step, computed.experiment, view.letters, colours)}$")
+                st.code(code(step, computed.experiment, view.letters), language="python")
 
 
 def _windows(computed: Computed) -> None:

@@ -16,12 +16,13 @@ export default function ({ data, setTriggerValue, parentElement }) {
       setTimeout(() => { button.textContent = data.copy; }, 1600);
     };
   }
-  if (!data.charts) return;
+  if (!data.charts) return undefined;
+  // Called again, in place, whenever the data changes: what the last call tied is untied first.
+  if (parentElement.attnvizStop) parentElement.attnvizStop();
 
-  let unlink = null, linked = [], stopped = false;
+  let unlink = null, linked = [];
   const find = (chart) => document.querySelector(".st-key-" + chart.key + " .js-plotly-plot");
   const attach = () => {
-    if (stopped) return;
     const found = data.charts.map(find);
     // A chart remounts when its numbers change: attach again when any is another element, once all are drawn.
     if (!found.every((gd) => gd && gd.on && gd._fullLayout) || found.every((gd, i) => gd === linked[i])) return;
@@ -29,18 +30,21 @@ export default function ({ data, setTriggerValue, parentElement }) {
     linked = found;
     const charts = data.charts.map((chart, i) => ({ gd: found[i], panels: chart.panels }));
     unlink = linkPanels(charts, data, (cell) => setTriggerValue("cell", cell));
-    document.documentElement.dataset.attnvizLinked = Number(document.documentElement.dataset.attnvizLinked || 0) + 1;
+    const root = document.documentElement.dataset;
+    root.attnvizLinked = Number(root.attnvizLinked || 0) + 1;
   };
   const observer = new MutationObserver(attach);
   observer.observe(document.body, { childList: true, subtree: true });
   const timer = setInterval(attach, 100); // Plotly fills an element some time after it stands
-  attach();
-  return () => {
-    stopped = true;
+  const stop = () => {
     observer.disconnect();
     clearInterval(timer);
     if (unlink) unlink();
+    unlink = null;
   };
+  parentElement.attnvizStop = stop;
+  attach();
+  return stop;
 }
 
 async function copyText(text) {

@@ -26,6 +26,7 @@ def show() -> None:
         _mask_sizes()
         with st.popover(_("More settings"), width="content"):
             _more()
+        st.toggle(_("Several sequences"), key="several", on_change=_switch_box)
 
 
 def _text() -> None:
@@ -41,6 +42,7 @@ def _text() -> None:
                 max_chars=TEXT_CHARS,
                 height=112,
             )
+            st.button(_("Apply"), type="primary", help=_("Or press Ctrl+Enter in the box."))
         else:
             _seed_text("text_line")
             st.text_input(
@@ -52,12 +54,7 @@ def _text() -> None:
                 placeholder=_("Type a few words"),
                 autocomplete="off",
             )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if several:
-            st.button(_("Apply"), type="primary", help=_("Or press Ctrl+Enter in the box."))
-        st.toggle(_("Several sequences"), key="several", on_change=_switch_box)
-        _choice("tokenizer", _("Tokens"), _tokenizers(), label="collapsed")
-        with st.popover(_("Examples")):
+        with st.popover(_("Examples"), width="content"):
             for code, words in _presets().items():
                 st.button(words, key=f"preset.{code}", on_click=_take_preset, args=(code,), width="stretch")
 
@@ -95,6 +92,7 @@ def _take_preset(code: str) -> None:
 
 
 def _more() -> None:
+    _choice("tokenizer", _("Tokens"), _tokenizers())
     with st.container(horizontal=True):
         for field in ("d_model", "d_k", "d_v"):
             _number(field, f"`{field}`", width=130)
@@ -136,14 +134,13 @@ def _number(field: str, label: str, *, width: int) -> None:
     st.number_input(label, limit.low, limit.high, step=limit.step, width=width, **state.of_experiment(field))
 
 
-def _choice(field: str, name: str, words: dict[str, str], *, label: str = "visible") -> None:
+def _choice(field: str, name: str, words: dict[str, str]) -> None:
     wording: Callable[[str], str] = words.__getitem__
     st.segmented_control(
         name,
         CHOICES[field],
         required=True,
         format_func=wording,
-        label_visibility=label,  # type: ignore[arg-type]  # one of the words that Streamlit allows
         **state.of_experiment(field, worded=True),
     )
 

@@ -1,0 +1,118 @@
+"""A cell written out: its formula, each factor and product in a table, their sum, and the program that repeats it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.core.arithmetic import EQUATIONS, Arithmetic
+from attnviz.experiment import Run, View
+from attnviz.export.python import agreed_digits, cell_program
+from attnviz.figures.formulas import formula
+from attnviz.figures.text import markdown, number, visible
+from attnviz.figures.titles import plain_symbol
+from attnviz.letters import relabel
+from attnviz.limits import TERMS_SHOWN
+from attnviz.locale import _
+from attnviz.ui import sentences
+from attnviz.ui.board import current_theme
+from attnviz.ui.compute import Computed
+
+SUMMED = {"query": "m", "key": "m", "value": "m", "scores": "k", "weights": "u", "output": "u"}
+_OPERANDS = {
+    "query": ("X", "W_Q"),
+    "key": ("X", "W_K"),
+    "value": ("X", "W_V"),
+    "scores": ("Q", "K"),
+    "output": ("a", "V"),
+}
+Table = dict[str, list[str]]  # header -> cells; the first column names the rows
+
+
+def symbol(step: str) -> str:
+    """Return what a step is called on a control."""
+    return {"scaled": _("scaled"), "masked": _("masked")}.get(step) or plain_symbol(step)
+
+
+def show(computed: Computed, view: View, explained: Arithmetic) -> None:
+    """Draw the formula with its numbers, the table, and the program."""
+    if abs(explained.cell - explained.total) > explained.tolerance:  # typed: what is written out is the projection
+        explained = explained._replace(cell=explained.total)
+    digits = agreed_digits(explained)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(_formula(computed, view, explained, digits), width="content")
+        with st.popover(_("Copy as Python"), width="content"):
+            st.caption(_("Runs alone, with torch, and prints this cell."))
+            st.code(cell_program(explained, sentences.place(computed.run, view)), language="python", wrap_lines=True)
+    table = terms(computed.run, view, explained, digits)
+    if len(table) <= TERMS_SHOWN + 2:
+        st.table(
+            {markdown(head): [markdown(v) for v in cells] for head, cells in table.items()},
+            border="horizontal",
+            width="content",
+            hide_index=True,
+        )
+    else:
+        st.dataframe(table, hide_index=True, width="stretch")
+
+
+def _formula(computed: Computed, view: View, explained: Arithmetic, digits: int) -> str:
+    at = {"b": view.b, "s": view.s, "u": view.u}
+    letters = EQUATIONS[view.step].split("->")[1]
+    indices = ",".join(str(at.get(letter, view.feature) + 1) for letter in letters)
+    name = {"scaled": r"\mathrm{scaled}", "masked": r"\mathrm{masked}"}.get(view.step) or plain_symbol(view.step)
+    value = number(explained.cell, digits).replace("∞", r"\infty").replace("−", "-")
+    left = formula(view.step, computed.experiment, view.letters, current_theme())
+    return f"${left}$ &emsp; ${name}_{{{indices}}} = {value}$"
+
+
+def terms(run: Run, view: View, explained: Arithmetic, digits: int) -> Table:
+    """Return the table of a cell: one column for each term of the sum, and the sum last."""
+    if view.step in ("scaled", "masked"):
+        return _one_term(view.step, explained, digits)
+    summed, tokens = SUMMED[view.step], run.tokens[view.b]
+    places = [
+        f"{i + 1} {visible(tokens[i])}" if summed == "u" else f"{relabel(summed, view.letters)}={i + 1}"
+        for i in range(len(explained.products))
+    ]
+    rows = _weight_rows(explained, digits) if view.step == "weights" else _product_rows(explained, digits, view)
+    names, numbers = list(rows), list(zip(*rows.values(), strict=True))
+    head = relabel(summed, view.letters)
+    return {head: names} | {
+        place: list(column) for place, column in zip([*places, _("sum")], numbers, strict=True)
+    }
+
+
+def _one_term(step: str, explained: Arithmetic, digits: int) -> Table:
+    left, right = (float(factor[0]) for factor in explained.factors.values())
+    sign, names = {"scaled": ("×", ("S", _("scale"))), "masked": ("+", (_("scaled"), _("mask")))}[step]
+    return {
+        names[0]: [number(left, 4)],
+        f"{sign} {names[1]}": [number(right, 4)],
+        f"= {symbol(step)}": [number(explained.cell, digits)],
+    }
+
+
+def _product_rows(explained: Arithmetic, digits: int, view: View) -> Table:
+    operands = EQUATIONS[explained.step].split("->")[0].split(",")
+    rows = {
+        f"{name}_{relabel(letters, view.letters)}": [*(number(v, 4) for v in factor.tolist()), ""]
+        for name, letters, factor in zip(
+            _OPERANDS[explained.step], operands, explained.factors.values(), strict=True
+        )
+    }
+    products = [number(v, 4) for v in explained.products.tolist()]
+    return rows | {_("product"): [*products, number(explained.cell, digits)]}
+
+
+def _weight_rows(explained: Arithmetic, digits: int) -> Table:
+    """The exponentials of the whole row, less its largest score so that none overflows, and the share of each."""
+    masked, exponential = explained.factors.values()
+    whole = float(exponential.sum())
+    shares = [e / whole if whole else 0.0 for e in exponential.tolist()]
+    printed = [number(share, 4) for share in shares]
+    printed[explained.index[-1]] = number(explained.cell, digits)
+    return {
+        _("masked"): [*(number(v, 4) for v in masked.tolist()), ""],
+        _("exp(masked − largest)"): [*(number(v, 4) for v in exponential.tolist()), number(whole, 4)],
+        _("share"): [*printed, number(sum(shares), 4)],
+    }
