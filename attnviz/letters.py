@@ -15,4 +15,4 @@ def relabel(equation: str, letters: str) -> str:
     >>> relabel("bsk,buk->bsu", "bij"), relabel("bsu", "bts")
     ('bik,bjk->bij', 'bts')
     """
-    return equation.translate(str.maketrans(LETTERS[letters]))
+    return equation.translate({ord(ours): theirs for ours, theirs in LETTERS[letters].items()})

@@ -1,8 +1,8 @@
 """The one home of colour: a hue for each index letter, a scale for signed values and one for weights, two themes.
 
 Signed values diverge from the middle of the page's own tone, red above zero and blue below (safe for the common
-kinds of colour blindness); weights run through one purple from nothing to 1. The light scales pass quickly through the middle
-tones, on which neither dark nor light digits read well; the dark ones stay dark enough for white digits throughout.
+kinds of colour blindness); weights run through one purple from nothing to 1. The light scales pass quickly through
+the middle tones, on which neither dark nor light digits read well; the dark ones stay dark enough for white digits.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ LIGHT = Theme(
     },
     signed=[
         (0.0, "#134b87"),
-        (0.16, "#2c74b3"),
-        (0.24, "#86bde0"),
+        (0.15, "#2c74b3"),
+        (0.26, "#86bde0"),
         (0.38, "#cfe3ef"),
         (0.5, "#f7f7f7"),
         (0.62, "#fbdcc9"),
-        (0.76, "#f2ac91"),
-        (0.84, "#c4473d"),
+        (0.74, "#f2ac91"),
+        (0.85, "#c4473d"),
         (1.0, "#971a2c"),
     ],
     share=[
         (0.0, "#fbfafd"),
         (0.2, "#e2def0"),
-        (0.5, "#b4addb"),
-        (0.6, "#7463b2"),
+        (0.45, "#bab4de"),
+        (0.62, "#6f5eb0"),
         (0.8, "#5a3899"),
         (1.0, "#3b0f70"),
     ],

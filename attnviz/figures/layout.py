@@ -1,8 +1,8 @@
-"""Where each panel of the board stands, in pixels: Falk's scheme, in which a cell stands where its row and column meet."""
+"""Where each panel of the board stands, in pixels: Falk's scheme, a cell standing where its row and column meet."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from attnviz.figures.panels import AXES, Panel
@@ -48,6 +48,7 @@ class Layout(NamedTuple):
     width: float
     height: float
     cell: float  # the width of a cell; its height is ROW_MOST at the most
+    top: float  # where the block begins: 0 but for the later blocks of a stack
     slanted: bool  # column labels stand at an angle
 
 
@@ -83,7 +84,26 @@ def place(block: str, panels: Mapping[str, Panel], tokens: Sequence[str]) -> Lay
             slots.append(Slot(panels[top], left, y, w, h, column.above, side, title))
         left += column.width + column.gap
     foot = (token_room if any(AXES[name][1] in ("s", "u") for name in below) else 16) + 18
-    return Layout(tuple(slots), left, body_top + panels[below[0]].values.shape[0] * row + foot, cell, slanted)
+    return Layout(
+        tuple(slots), left, body_top + panels[below[0]].values.shape[0] * row + foot, cell, 0.0, slanted
+    )
+
+
+def stack(layouts: Sequence[Layout]) -> list[Layout]:
+    """Move blocks below one another, so that one figure holds them all."""
+    stacked, top = [], 0.0
+    w, h = max(layout.width for layout in layouts), sum(layout.height for layout in layouts)
+    for layout in layouts:
+        slots = tuple(slot._replace(top=slot.top + top, title=slot.title + top) for slot in layout.slots)
+        stacked.append(layout._replace(slots=slots, top=top, width=w, height=h))
+        top += layout.height
+    return stacked
+
+
+def numbered(layout: Layout, first: int = 1) -> Iterator[tuple[str, Slot]]:
+    """Yield each slot with the number of its axes, as Plotly writes it: "" for 1."""
+    for i, slot in enumerate(layout.slots, first):
+        yield "" if i == 1 else str(i), slot
 
 
 class _Column(NamedTuple):
@@ -119,7 +139,9 @@ def _columns(
         if named_above and top:
             label = max(label, widest + 30 if AXES[top][0] in ("s", "u") else 20)
         w = SUMS if bottom == "row_sums" else panels[bottom].values.shape[1] * cell
-        w = max(w, *(_title_width(panels[name]) for name in (top, bottom) if name), BAR - label if i == 0 else 0)
+        w = max(
+            w, *(_title_width(panels[name]) for name in (top, bottom) if name), BAR - label if i == 0 else 0
+        )
         columns.append(_Column(label, w, 6 if bottom == "weights" else GAP, named_above, named_below))
     return columns
 

@@ -23,7 +23,16 @@ SYMBOLS = {
     "row_sums": "Σ",
     "output": "O",
 }
-_HUES = {"w_q": "s", "query": "s", "w_k": "u", "key": "u", "key_t": "u", "w_v": "d", "value": "d", "output": "d"}
+_HUES = {
+    "w_q": "s",
+    "query": "s",
+    "w_k": "u",
+    "key": "u",
+    "key_t": "u",
+    "w_v": "d",
+    "value": "d",
+    "output": "d",
+}
 
 
 def scale_symbol(experiment: Experiment) -> str:

@@ -7,11 +7,9 @@ from typing import Any
 import streamlit as st
 
 from attnviz.experiment import View
-from attnviz.figures.board import block_figure, hover_panels
+from attnviz.figures.board import block_layout, draw, hover_panels
 from attnviz.figures.colours import Theme, theme
 from attnviz.figures.formulas import code, formula
-from attnviz.figures.layout import names, place
-from attnviz.figures.panels import panels
 from attnviz.figures.titles import plain_symbol, sentence
 from attnviz.limits import TOKENS_SHOWN
 from attnviz.locale import _
@@ -40,9 +38,8 @@ def show(computed: Computed, *blocks: str) -> Charts:
 
 def _block(computed: Computed, block: str, colours: Theme) -> dict[str, Any]:
     experiment, run, view = computed.experiment, computed.run, computed.view
-    shown = panels(experiment, run, view, names(block), computed.base)
-    layout = place(block, shown, run.tokens[view.b])
-    figure = block_figure(experiment, run, view, block, colours, computed.base)
+    layout = block_layout(experiment, run, view, block, computed.base)
+    figure = draw([layout], run, experiment, view, colours, difference=computed.base is not None)
     width = round(layout.width)
     with st.container(width=width, gap="xsmall"):
         _heading(computed, block, view, colours)
@@ -53,7 +50,9 @@ def _block(computed: Computed, block: str, colours: Theme) -> dict[str, Any]:
                 theme=None,
                 key=f"chart-{block}",
                 config={"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset"},
-                alt=" ".join(sentence(panel, run.tokens[view.b]) for panel in shown.values()),
+                alt=" ".join(
+                    sentence(panel, run.tokens[view.b]) for panel in (slot.panel for slot in layout.slots)
+                ),
             )
     symbols = {"masked": _("masked"), "row_sums": _("sum of the row")}
     hover = hover_panels(layout)
@@ -84,9 +83,9 @@ def _windows(computed: Computed) -> None:
     if n <= TOKENS_SHOWN:
         return
     st.caption(
-        _("{n} tokens: the maps show {shown} queries and {shown} keys at a time; every number is of the whole text.").format(
-            n=n, shown=TOKENS_SHOWN
-        )
+        _(
+            "{n} tokens: the maps show {shown} queries and {shown} keys at a time; every number is of the whole text."
+        ).format(n=n, shown=TOKENS_SHOWN)
     )
     most = n - TOKENS_SHOWN
     for field, words in (("from_s", _("First query shown")), ("from_u", _("First key shown"))):

@@ -19,9 +19,7 @@ def _component() -> Any:
     script = (_HERE / "bridge.js").read_text(encoding="utf-8")
     styles = (_HERE / "bridge.css").read_text(encoding="utf-8")
     # Not isolated, since its styles are for the charts that it serves.
-    return st.components.v2.component(
-        "attnviz.bridge", js=linked + script, css=styles, isolate_styles=False
-    )
+    return st.components.v2.component("attnviz.bridge", js=linked + script, css=styles, isolate_styles=False)
 
 
 def copy_link() -> None:

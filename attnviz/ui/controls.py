@@ -111,9 +111,7 @@ def _more() -> None:
         _number("seed", _("Seed"), width=170)
         _number("temperature", _("Temperature"), width=150)
     _choice("positions", _("Positions"), _positions())
-    st.segmented_control(
-        _("Index letters"), CHOICES["letters"], required=True, **state.of_view("letters")
-    )
+    st.segmented_control(_("Index letters"), CHOICES["letters"], required=True, **state.of_view("letters"))
 
 
 def _mask_sizes() -> None:

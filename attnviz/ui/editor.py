@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from attnviz.experiment import Experiment
@@ -26,14 +25,21 @@ def show(computed: Computed, names: tuple[str, ...] = NAMES) -> None:
     with expander:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             name = st.segmented_control(
-                _("Matrix"), names, default=names[0], required=True, format_func=plain_symbol, key="edited_matrix"
+                _("Matrix"),
+                names,
+                default=names[0],
+                required=True,
+                format_func=plain_symbol,
+                key="edited_matrix",
             )
             st.button(_("Undo"), on_click=_undo, disabled=not state.can_undo(), key="undo")
             st.button(_("Reset all"), on_click=_reset, disabled=not state.experiment().edits, key="reset")
             st.toggle(
                 _("Show the difference"),
                 disabled=not computed.experiment.edits,
-                help=_("Each map shows what the edits changed: the numbers now minus those of the unedited run."),
+                help=_(
+                    "Each map shows what the edits changed: the numbers now minus those of the unedited run."
+                ),
                 **state.of_view("difference"),
             )
         _grid(computed, name or names[0])
@@ -46,7 +52,14 @@ def _grid(computed: Computed, name: str) -> None:
     """Draw the editor. It is fed the same table until something else changes it: fed its own edits, it loses some."""
     view = computed.view
     frame = tables.table(computed, name)
-    signature = (name, view.b, view.h, frame.shape, tuple(frame.index), _without(computed.experiment, EDITED_BY[name]))
+    signature = (
+        name,
+        view.b,
+        view.h,
+        frame.shape,
+        tuple(frame.index),
+        _without(computed.experiment, EDITED_BY[name]),
+    )
     held = st.session_state.get("_grid")
     if held is None or held[0] != signature:
         version = held[2] + 1 if held else 0
@@ -117,9 +130,9 @@ def cell_index(name: str, b: int, h: int, row: int, column: int, trace: Any) -> 
 def _unused(computed: Computed) -> None:
     if computed.run.unused:
         st.caption(
-            _("{n} edited numbers lie outside the present matrices; they wait until the sizes come back.").format(
-                n=len(computed.run.unused)
-            )
+            _(
+                "{n} edited numbers lie outside the present matrices; they wait until the sizes come back."
+            ).format(n=len(computed.run.unused))
         )
 
 

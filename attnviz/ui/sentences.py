@@ -23,7 +23,9 @@ def read(run: Run, view: View, explained: Arithmetic) -> str:
     }
     text = words[view.step]
     if view.step == "masked" and explained.cell == float("-inf"):
-        text = _("In sequence {b}, “{s}” may not see “{u}”: the mask makes its score −∞, and so its weight 0.")
+        text = _(
+            "In sequence {b}, “{s}” may not see “{u}”: the mask makes its score −∞, and so its weight 0."
+        )
     if view.step in ("weights", "output") and _sees_nothing(run, view):
         text = _("In sequence {b}, “{s}” may attend nowhere: its row of weights is 0, and so is its output.")
     return text.format(
@@ -38,7 +40,10 @@ def read(run: Run, view: View, explained: Arithmetic) -> str:
 def place(run: Run, view: View) -> str:
     """Say which cell a program computes, in English: it is a comment in code."""
     tokens = run.tokens[view.b]
-    where = {"s": f"query token s={view.s + 1} {tokens[view.s]!r}", "u": f"key token u={view.u + 1} {tokens[view.u]!r}"}
+    where = {
+        "s": f"query token s={view.s + 1} {tokens[view.s]!r}",
+        "u": f"key token u={view.u + 1} {tokens[view.u]!r}",
+    }
     of = {
         "query": (where["s"], f"feature k={view.feature + 1}"),
         "key": (where["u"], f"feature k={view.feature + 1}"),

@@ -35,14 +35,20 @@ def symbol(step: str) -> str:
 
 def show(computed: Computed, view: View, explained: Arithmetic) -> None:
     """Draw the formula with its numbers, the table, and the program."""
-    if abs(explained.cell - explained.total) > explained.tolerance:  # typed: what is written out is the projection
+    if (
+        abs(explained.cell - explained.total) > explained.tolerance
+    ):  # typed: what is written out is the projection
         explained = explained._replace(cell=explained.total)
     digits = agreed_digits(explained)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(_formula(computed, view, explained, digits), width="content")
         with st.popover(_("Copy as Python"), width="content"):
             st.caption(_("Runs alone, with torch, and prints this cell."))
-            st.code(cell_program(explained, sentences.place(computed.run, view)), language="python", wrap_lines=True)
+            st.code(
+                cell_program(explained, sentences.place(computed.run, view)),
+                language="python",
+                wrap_lines=True,
+            )
     table = terms(computed.run, view, explained, digits)
     if len(table) <= TERMS_SHOWN + 2:
         st.table(
@@ -59,7 +65,9 @@ def _formula(computed: Computed, view: View, explained: Arithmetic, digits: int)
     at = {"b": view.b, "s": view.s, "u": view.u}
     letters = EQUATIONS[view.step].split("->")[1]
     indices = ",".join(str(at.get(letter, view.feature) + 1) for letter in letters)
-    name = {"scaled": r"\mathrm{scaled}", "masked": r"\mathrm{masked}"}.get(view.step) or plain_symbol(view.step)
+    name = {"scaled": r"\mathrm{scaled}", "masked": r"\mathrm{masked}"}.get(view.step) or plain_symbol(
+        view.step
+    )
     value = number(explained.cell, digits).replace("∞", r"\infty").replace("−", "-")
     left = formula(view.step, computed.experiment, view.letters, current_theme())
     return f"${left}$ &emsp; ${name}_{{{indices}}} = {value}$"
@@ -74,7 +82,9 @@ def terms(run: Run, view: View, explained: Arithmetic, digits: int) -> Table:
         f"{i + 1} {visible(tokens[i])}" if summed == "u" else f"{relabel(summed, view.letters)}={i + 1}"
         for i in range(len(explained.products))
     ]
-    rows = _weight_rows(explained, digits) if view.step == "weights" else _product_rows(explained, digits, view)
+    rows = (
+        _weight_rows(explained, digits) if view.step == "weights" else _product_rows(explained, digits, view)
+    )
     names, numbers = list(rows), list(zip(*rows.values(), strict=True))
     head = relabel(summed, view.letters)
     return {head: names} | {
