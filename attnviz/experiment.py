@@ -71,9 +71,7 @@ class Experiment:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str) or len(self.text) > TEXT_CHARS:
-            raise ValueError(
-                f"text must be a string of at most {TEXT_CHARS} characters, not {_length(self.text)}"
-            )
+            raise ValueError(f"text must be a string of at most {TEXT_CHARS} characters, not {_length(self.text)}")
         self._set("text", clean(self.text))
         for name in ("tokenizer", "scale", "mask", "positions"):
             check_choice(name, getattr(self, name))

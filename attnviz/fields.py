@@ -30,9 +30,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 
 # A number, or the name of a page, as text in a link. ASCII only: int() and float() also read "١" and "1_0".
 WHOLE = re.compile(r"[+-]?[0-9]+")
-NUMBER = re.compile(
-    r"[+-]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII
-)
+NUMBER = re.compile(r"[+-]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 PAGE = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 

@@ -22,9 +22,7 @@ from attnviz.tokenizers import clean
 
 # Parameter names are field names, and their defaults the fields' own; the seven edits share one parameter.
 _PRIVATE = (*EDITS, "max_tokens", "page")
-_EXPERIMENT = {"text": DEFAULT_TEXT} | {
-    f.name: f.default for f in fields(Experiment)[1:] if f.name not in _PRIVATE
-}
+_EXPERIMENT = {"text": DEFAULT_TEXT} | {f.name: f.default for f in fields(Experiment)[1:] if f.name not in _PRIVATE}
 _VIEW = {f.name: f.default for f in fields(View) if f.name not in _PRIVATE}
 _DEFAULTS = _EXPERIMENT | {"edits": None} | _VIEW
 _PARAMETERS = (*_DEFAULTS, "page", "without")

@@ -23,9 +23,7 @@ class Run(NamedTuple):
     w_q: Tensor  # (m, h*k)
     w_k: Tensor  # (m, h_kv*k)
     w_v: Tensor  # (m, h_kv*d)
-    mask: (
-        Tensor | None
-    )  # (b, 1, s, u), True = may attend; None when all may attend to all, and without a trace
+    mask: Tensor | None  # (b, 1, s, u), True = may attend; None when all may attend to all, and without a trace
     trace: AttentionTrace | None  # query (b, h, s, k), key and value (b, h_kv, u, ...), weights (b, h, s, u)
     lengths: tuple[int, ...]  # tokens of each sequence before padding
     scale: float  # what the scores were multiplied by
@@ -77,9 +75,7 @@ def _embedded(e: Experiment, n: int) -> Tensor:
     from attnviz.core.positions import sinusoidal
 
     x = torch.zeros(len(e.sequences), n, e.d_model)  # (b, s, m)
-    vectors = embed(
-        [token for sequence in e.sequences for token in sequence], e.d_model, e.seed
-    )  # (tokens, m)
+    vectors = embed([token for sequence in e.sequences for token in sequence], e.d_model, e.seed)  # (tokens, m)
     waves = sinusoidal(n, e.d_model) if e.positions == "sinusoidal" else None  # (s, m)
     parts = vectors.split([len(sequence) for sequence in e.sequences])
     for row, part in zip(x, parts, strict=True):

@@ -143,6 +143,4 @@ def test_the_largest_index_can_exist_and_no_larger() -> None:
     for name, letters in LETTERS.items():
         largest = tuple(MOST[axis] - 1 for axis in letters)
         assert can_exist(name, largest)
-        assert not any(
-            can_exist(name, (*largest[:i], largest[i] + 1, *largest[i + 1 :])) for i in range(len(largest))
-        )
+        assert not any(can_exist(name, (*largest[:i], largest[i] + 1, *largest[i + 1 :])) for i in range(len(largest)))

@@ -75,9 +75,7 @@ def test_a_view_that_cannot_be_is_named(fields: dict[str, Any]) -> None:
 
 def test_numbers_of_other_kinds_become_plain_ones() -> None:
     numpy = pytest.importorskip("numpy")
-    experiment = Experiment("a", d_k=numpy.int64(3)).with_cell(
-        "x", (numpy.int64(0), 0, 0), numpy.float32(0.1)
-    )
+    experiment = Experiment("a", d_k=numpy.int64(3)).with_cell("x", (numpy.int64(0), 0, 0), numpy.float32(0.1))
     assert type(experiment.d_k) is int
     assert experiment.x == (((0, 0, 0), pytest.approx(0.1)),)
     assert type(experiment.x[0][0][0]) is int

@@ -49,9 +49,7 @@ def modules(layer: str, root: Path = ROOT) -> list[str]:
     if layer == "attnviz":
         return [layer]  # its parts are layers of their own
     files = sorted(path.rglob("*.py"))
-    names = {
-        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__") for file in files
-    }
+    names = {".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__") for file in files}
     return sorted(names - COMMANDS)
 
 

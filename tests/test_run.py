@@ -83,10 +83,7 @@ def test_shapes_and_padding_of_a_run() -> None:
     assert [tuple(w.shape) for w in (run.w_q, run.w_k, run.w_v)] == [(8, 12), (8, 6), (8, 10)]
     shapes = {name: tuple(getattr(run.trace, name).shape) for name in STEPS}
     rows = dict.fromkeys(("scores", "scaled", "masked", "weights"), (3, 4, 6, 6))
-    assert (
-        shapes
-        == {"query": (3, 4, 6, 3), "key": (3, 2, 6, 3), "value": (3, 2, 6, 5), "output": (3, 4, 6, 5)} | rows
-    )
+    assert shapes == {"query": (3, 4, 6, 3), "key": (3, 2, 6, 3), "value": (3, 2, 6, 5), "output": (3, 4, 6, 5)} | rows
     assert not run.x[1, 3:].any()
     assert not run.trace.weights[1, :, :, 3:].any()
     assert all(t.dtype == torch.float32 for t in (run.x, run.w_q, *run.trace))

@@ -76,9 +76,7 @@ def test_characters(text: str, tokens: list[str]) -> None:
     assert tokenize(text, "characters") == tokens
 
 
-@pytest.mark.parametrize(
-    "text", ["<s> don't </s>", "  a\t b\u3000c ", "$x$ :red[x] &amp;", "", f"{FAMILY} {FLAG}"]
-)
+@pytest.mark.parametrize("text", ["<s> don't </s>", "  a\t b\u3000c ", "$x$ :red[x] &amp;", "", f"{FAMILY} {FLAG}"])
 def test_spaces_keep_what_was_typed(text: str) -> None:
     assert tokenize(text, "spaces") == text.split()
 

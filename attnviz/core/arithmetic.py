@@ -108,9 +108,7 @@ def explain(
     return Arithmetic(step, index, EQUATIONS[step], factors, products, total, tolerance, cell)
 
 
-def _projected(
-    tensor: Tensor, index: Index, x: Tensor | None, weight: Tensor | None, bias: Tensor | None
-) -> Factors:
+def _projected(tensor: Tensor, index: Index, x: Tensor | None, weight: Tensor | None, bias: Tensor | None) -> Factors:
     if x is None:
         raise ValueError("x: expected the tensor (..., s, m) that was projected, got None")
     if weight is None:
@@ -192,7 +190,5 @@ def _checked(index: Sequence[int], step: str, shape: Index) -> Index:
     except TypeError:
         whole = ()
     if len(whole) != len(shape) or not all(0 <= i < n for i, n in zip(whole, shape, strict=True)):
-        raise ValueError(
-            f"index: expected {len(shape)} whole numbers from 0 below {step}'s shape {shape}, got {index}"
-        )
+        raise ValueError(f"index: expected {len(shape)} whole numbers from 0 below {step}'s shape {shape}, got {index}")
     return whole

@@ -164,11 +164,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, softc
         return
     check_shape("mask", mask, "...")
     if mask.dtype != torch.bool and not mask.is_floating_point():
-        raise TypeError(
-            f"mask: expected dtype bool (True = may attend) or floating (added), got {mask.dtype}"
-        )
+        raise TypeError(f"mask: expected dtype bool (True = may attend) or floating (added), got {mask.dtype}")
     target = (*leading, query.shape[-2], key.shape[-2])
     if broadcast(mask.shape, target) != target:
-        raise ValueError(
-            f"mask: expected a shape that broadcasts to (..., s, u) = {target}, got {tuple(mask.shape)}"
-        )
+        raise ValueError(f"mask: expected a shape that broadcasts to (..., s, u) = {target}, got {tuple(mask.shape)}")

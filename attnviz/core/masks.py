@@ -69,9 +69,7 @@ def padding(lengths: Sequence[int] | Tensor, n_key: int) -> Tensor:
     [[[1, 0, 0]], [[1, 1, 1]]]
     """
     n_key = check_count("n_key", n_key)
-    counts = [
-        check_count("lengths", n) for n in (lengths.tolist() if isinstance(lengths, Tensor) else lengths)
-    ]
+    counts = [check_count("lengths", n) for n in (lengths.tolist() if isinstance(lengths, Tensor) else lengths)]
     if any(n > n_key for n in counts):
         raise ValueError(f"lengths: expected whole numbers from 0 to n_key={n_key}, got {counts}")
     ends = torch.tensor(counts, dtype=torch.int64)[:, None, None]  # (b, 1, 1)

@@ -24,9 +24,7 @@ def check_shape(name: str, x: Tensor, letters: str, **sizes: int) -> None:
     axes = letters.replace("...", "").split()
     n_leading = x.ndim - len(axes)
     n_leading_fits = n_leading >= 0 if letters.startswith("...") else n_leading == 0
-    if not n_leading_fits or any(
-        sizes.get(a, n) != n for a, n in zip(axes, x.shape[n_leading:], strict=True)
-    ):
+    if not n_leading_fits or any(sizes.get(a, n) != n for a, n in zip(axes, x.shape[n_leading:], strict=True)):
         raise ValueError(f"{name}: expected shape {named_shape(letters, **sizes)}, got {tuple(x.shape)}")
 
 

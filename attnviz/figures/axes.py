@@ -13,9 +13,7 @@ from attnviz.figures.titles import role
 from attnviz.letters import relabel
 
 
-def x_axis(
-    slot: Slot, n: str, layout: Layout, tokens: tuple[str, ...], view: View, theme: Theme
-) -> dict[str, Any]:
+def x_axis(slot: Slot, n: str, layout: Layout, tokens: tuple[str, ...], view: View, theme: Theme) -> dict[str, Any]:
     letter, columns = AXES[slot.panel.name][1], slot.panel.values.shape[1]
     axis = _axis(slot.left, slot.width, layout.width, columns, "y" + n, theme, letter)
     axis["range"] = [-0.5, columns - 0.5]
@@ -30,18 +28,12 @@ def x_axis(
     return axis
 
 
-def y_axis(
-    slot: Slot, n: str, layout: Layout, tokens: tuple[str, ...], view: View, theme: Theme
-) -> dict[str, Any]:
+def y_axis(slot: Slot, n: str, layout: Layout, tokens: tuple[str, ...], view: View, theme: Theme) -> dict[str, Any]:
     letter, rows = AXES[slot.panel.name][0], slot.panel.values.shape[0]
-    axis = _axis(
-        layout.height - slot.top - slot.height, slot.height, layout.height, rows, "x" + n, theme, letter
-    )
+    axis = _axis(layout.height - slot.top - slot.height, slot.height, layout.height, rows, "x" + n, theme, letter)
     axis["range"] = [rows - 0.5, -0.5]  # row 0 on top
     if slot.row_labels:
-        axis |= (
-            _token_ticks(slot.panel.start[0], rows, tokens) if letter in ("s", "u") else _feature_ticks(rows)
-        )
+        axis |= _token_ticks(slot.panel.start[0], rows, tokens) if letter in ("s", "u") else _feature_ticks(rows)
     if slot.row_labels and letter in ("s", "u") and slot.height >= 76:
         axis["title"] = _axis_title(letter, view, theme)
     return axis

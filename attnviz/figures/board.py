@@ -110,9 +110,7 @@ def _title_note(
 
 def _colour_bars(layout: Layout, theme: Theme, difference: bool, names_: tuple[str, str]) -> dict[str, Any]:
     """One bar for each scale of a block, in the free corner above its left factor."""
-    signed = [
-        s.panel for s in layout.slots if not is_share(s.panel, difference) and s.panel.name != "row_sums"
-    ]
+    signed = [s.panel for s in layout.slots if not is_share(s.panel, difference) and s.panel.name != "row_sums"]
     finite = [np.abs(p.values[np.isfinite(p.values)]).max(initial=0.0) for p in signed]
     most = float(max(finite, default=0.0)) or 1.0
     words = _("difference to the unedited run") if difference else _("value, symmetric about 0")

@@ -48,9 +48,7 @@ def code(step: str, experiment: Experiment, letters: str) -> str:
         return f"{_NAMES[step]} = torch.einsum('{relabel(EQUATIONS[step], letters)}', {_OPERANDS[step]})"
     if step == "scaled":
         divisor = {"sqrt": " / d_k ** 0.5", "d_k": " / d_k", "none": ""}[experiment.scale]
-        return f"scaled = S{divisor}" + (
-            f" / {experiment.temperature:g}" if experiment.temperature != 1 else ""
-        )
+        return f"scaled = S{divisor}" + (f" / {experiment.temperature:g}" if experiment.temperature != 1 else "")
     if step == "masked":
         return "masked = scaled.masked_fill(~mask, float('-inf'))"
     return "a = torch.softmax(masked, dim=-1)"

@@ -84,9 +84,7 @@ def place(block: str, panels: Mapping[str, Panel], tokens: Sequence[str]) -> Lay
             slots.append(Slot(panels[top], left, y, w, h, column.above, side, title))
         left += column.width + column.gap
     foot = (token_room if any(AXES[name][1] in ("s", "u") for name in below) else 16) + 18
-    return Layout(
-        tuple(slots), left, body_top + panels[below[0]].values.shape[0] * row + foot, cell, 0.0, slanted
-    )
+    return Layout(tuple(slots), left, body_top + panels[below[0]].values.shape[0] * row + foot, cell, 0.0, slanted)
 
 
 def stack(layouts: Sequence[Layout]) -> list[Layout]:
@@ -127,9 +125,7 @@ def _fit(block: str, panels: Mapping[str, Panel], widest: float) -> tuple[int, l
     raise AssertionError("unreachable: the least cell is always taken")
 
 
-def _columns(
-    block: str, panels: Mapping[str, Panel], widest: float, cell: int, beside_weights: bool
-) -> list[_Column]:
+def _columns(block: str, panels: Mapping[str, Panel], widest: float, cell: int, beside_weights: bool) -> list[_Column]:
     above, below = BLOCKS[block]
     columns = []
     for i, (top, bottom) in enumerate(zip(above, below, strict=True)):
@@ -139,9 +135,7 @@ def _columns(
         if named_above and top:
             label = max(label, widest + 30 if AXES[top][0] in ("s", "u") else 20)
         w = SUMS if bottom == "row_sums" else panels[bottom].values.shape[1] * cell
-        w = max(
-            w, *(_title_width(panels[name]) for name in (top, bottom) if name), BAR - label if i == 0 else 0
-        )
+        w = max(w, *(_title_width(panels[name]) for name in (top, bottom) if name), BAR - label if i == 0 else 0)
         columns.append(_Column(label, w, 6 if bottom == "weights" else GAP, named_above, named_below))
     return columns
 

@@ -32,9 +32,7 @@ AXES: dict[str, tuple[str, str]] = {
     "output": ("s", "d"),
 }
 # The step whose cell a click opens; X and the W are given, so nothing is computed for them.
-STEP_OF = {
-    name: "key" if name == "key_t" else name for name in AXES if name[0] not in "xw" or name == "weights"
-}
+STEP_OF = {name: "key" if name == "key_t" else name for name in AXES if name[0] not in "xw" or name == "weights"}
 STEP_OF["row_sums"] = "weights"
 # The field of Experiment that edits a panel, and what the edit makes irrelevant upstream.
 EDITED_BY = {
@@ -57,9 +55,7 @@ class Panel(NamedTuple):
     shape: tuple[int, int]  # of the whole matrix
     start: tuple[int, int]  # first row and column of the window
     edited: tuple[tuple[int, int], ...]  # cells of the window that a person typed
-    overridden: (
-        str  # "partly" or "wholly" where typed queries, keys or values replace what this panel leads to
-    )
+    overridden: str  # "partly" or "wholly" where typed queries, keys or values replace what this panel leads to
 
 
 def panels(
@@ -134,9 +130,7 @@ def _panel(experiment: Experiment, run: Run, view: View, name: str, base: Run | 
         before = matrix(base, name, view.b, view.h)
         # Two cells that are both -inf do not differ, though -inf - -inf is NaN.
         values = torch.where(values == before, torch.zeros_like(values), values - before)
-    rows, columns = (
-        _window(letter, size, view) for letter, size in zip(AXES[name], values.shape, strict=True)
-    )
+    rows, columns = (_window(letter, size, view) for letter, size in zip(AXES[name], values.shape, strict=True))
     edited = (
         (row - rows.start, column - columns.start)
         for row, column in edited_cells(experiment, run, name, view.b, view.h)

@@ -52,9 +52,7 @@ def update(path: Path, root: Path = ROOT) -> Catalog:
     catalogue.update(extract(root), no_fuzzy_matching=True, update_creation_date=False)
     with path.open("wb") as file:
         # No line numbers: a change of code that words nothing new leaves the file as it is.
-        write_po(
-            file, catalogue, width=100, ignore_obsolete=True, include_previous=False, include_lineno=False
-        )
+        write_po(file, catalogue, width=100, ignore_obsolete=True, include_previous=False, include_lineno=False)
     return catalogue
 
 

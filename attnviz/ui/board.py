@@ -50,9 +50,7 @@ def _block(computed: Computed, block: str, colours: Theme) -> dict[str, Any]:
                 theme=None,
                 key=f"chart-{block}",
                 config={"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset"},
-                alt=" ".join(
-                    sentence(panel, run.tokens[view.b]) for panel in (slot.panel for slot in layout.slots)
-                ),
+                alt=" ".join(sentence(panel, run.tokens[view.b]) for panel in (slot.panel for slot in layout.slots)),
             )
     symbols = {"masked": _("masked"), "row_sums": _("sum of the row")}
     hover = hover_panels(layout)

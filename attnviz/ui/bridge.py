@@ -27,13 +27,9 @@ def copy_link() -> None:
     _component()(key="copy_link", data={"copy": _("Copy link"), "copied": _("Copied")}, width="content")
 
 
-def connect(
-    charts: list[dict[str, Any]], spec: dict[str, Any], query: str, on_cell: Callable[[], None]
-) -> None:
+def connect(charts: list[dict[str, Any]], spec: dict[str, Any], query: str, on_cell: Callable[[], None]) -> None:
     """Link the charts and write the address bar; `on_cell` is called after a click, see clicked()."""
-    _component()(
-        key="bridge", data={**spec, "charts": charts, "query": query}, height=1, on_cell_change=on_cell
-    )
+    _component()(key="bridge", data={**spec, "charts": charts, "query": query}, height=1, on_cell_change=on_cell)
 
 
 def clicked() -> dict[str, Any] | None:

@@ -52,9 +52,7 @@ def _choose(computed: Computed, view: View, steps: tuple[str, ...]) -> None:
         _("Matrix"), steps, required=True, format_func=terms.symbol, **state.of_view("step", worded=True)
     )
     tokens = computed.run.tokens[view.b]
-    for field, letter, size in zip(
-        fields(view.step), AXES[_panel(view.step)], _shape(computed, view), strict=True
-    ):
+    for field, letter, size in zip(fields(view.step), AXES[_panel(view.step)], _shape(computed, view), strict=True):
         at = getattr(view, field)
         words = f"{role(letter)} {relabel(letter, view.letters)}"
         if letter in ("s", "u"):

@@ -37,9 +37,7 @@ def show(computed: Computed, names: tuple[str, ...] = NAMES) -> None:
             st.toggle(
                 _("Show the difference"),
                 disabled=not computed.experiment.edits,
-                help=_(
-                    "Each map shows what the edits changed: the numbers now minus those of the unedited run."
-                ),
+                help=_("Each map shows what the edits changed: the numbers now minus those of the unedited run."),
                 **state.of_view("difference"),
             )
         _grid(computed, name or names[0])
@@ -130,9 +128,9 @@ def cell_index(name: str, b: int, h: int, row: int, column: int, trace: Any) -> 
 def _unused(computed: Computed) -> None:
     if computed.run.unused:
         st.caption(
-            _(
-                "{n} edited numbers lie outside the present matrices; they wait until the sizes come back."
-            ).format(n=len(computed.run.unused))
+            _("{n} edited numbers lie outside the present matrices; they wait until the sizes come back.").format(
+                n=len(computed.run.unused)
+            )
         )
 
 

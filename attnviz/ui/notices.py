@@ -24,29 +24,25 @@ def word(notice: Notice) -> str:
     name, value = markdown(notice.name), markdown(notice.value)
     limit = LIMITS.get(notice.name)
     if notice.code == "out_of_range" and limit:
-        return _(
-            "The link asks for {name} = {value}; it goes from {low} to {high}, so the default is shown."
-        ).format(name=name, value=value, low=f"{limit.low:g}", high=f"{limit.high:g}")
+        return _("The link asks for {name} = {value}; it goes from {low} to {high}, so the default is shown.").format(
+            name=name, value=value, low=f"{limit.low:g}", high=f"{limit.high:g}"
+        )
     if notice.code == "without":
         return {
             "text": _("The text was too long for the link you opened: paste it into the box."),
             "edits": _("The edited numbers were too many for the link you opened: they are not in it."),
         }[notice.name]
     if notice.code == "too_long":
-        return _("The link holds more than attnviz takes for {name}: only its beginning is shown.").format(
-            name=name
-        )
+        return _("The link holds more than attnviz takes for {name}: only its beginning is shown.").format(name=name)
     if notice.code == "replaced":
         return _("The link holds characters that no text can carry: “�” stands in their place.")
     if notice.code == "repeated":
         return _("The link gives {name} more than once: the last one counts.").format(name=name)
     if notice.name == "edits":
-        return _("The link holds edited numbers that cannot be read ({value}): they are left out.").format(
-            value=value
-        )
-    return _(
-        "The link gives {name} a value that attnviz does not know ({value}): the default is shown."
-    ).format(name=name, value=value)
+        return _("The link holds edited numbers that cannot be read ({value}): they are left out.").format(value=value)
+    return _("The link gives {name} a value that attnviz does not know ({value}): the default is shown.").format(
+        name=name, value=value
+    )
 
 
 def show_text(experiment: Experiment, n_cut: int) -> None:

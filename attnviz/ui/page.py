@@ -55,6 +55,4 @@ def _choose(computed: Computed) -> None:
             if count > 1:
                 bound = state.of_view(field)
                 st.session_state[bound["key"]] = getattr(computed.view, field)
-                st.segmented_control(
-                    words, range(count), required=True, format_func=lambda i: str(i + 1), **bound
-                )
+                st.segmented_control(words, range(count), required=True, format_func=lambda i: str(i + 1), **bound)

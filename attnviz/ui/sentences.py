@@ -23,9 +23,7 @@ def read(run: Run, view: View, explained: Arithmetic) -> str:
     }
     text = words[view.step]
     if view.step == "masked" and explained.cell == float("-inf"):
-        text = _(
-            "In sequence {b}, “{s}” may not see “{u}”: the mask makes its score −∞, and so its weight 0."
-        )
+        text = _("In sequence {b}, “{s}” may not see “{u}”: the mask makes its score −∞, and so its weight 0.")
     if view.step in ("weights", "output") and _sees_nothing(run, view):
         text = _("In sequence {b}, “{s}” may attend nowhere: its row of weights is 0, and so is its output.")
     return text.format(

@@ -35,9 +35,7 @@ def symbol(step: str) -> str:
 
 def show(computed: Computed, view: View, explained: Arithmetic) -> None:
     """Draw the formula with its numbers, the table, and the program."""
-    if (
-        abs(explained.cell - explained.total) > explained.tolerance
-    ):  # typed: what is written out is the projection
+    if abs(explained.cell - explained.total) > explained.tolerance:  # typed: what is written out is the projection
         explained = explained._replace(cell=explained.total)
     digits = agreed_digits(explained)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -65,9 +63,7 @@ def _formula(computed: Computed, view: View, explained: Arithmetic, digits: int)
     at = {"b": view.b, "s": view.s, "u": view.u}
     letters = EQUATIONS[view.step].split("->")[1]
     indices = ",".join(str(at.get(letter, view.feature) + 1) for letter in letters)
-    name = {"scaled": r"\mathrm{scaled}", "masked": r"\mathrm{masked}"}.get(view.step) or plain_symbol(
-        view.step
-    )
+    name = {"scaled": r"\mathrm{scaled}", "masked": r"\mathrm{masked}"}.get(view.step) or plain_symbol(view.step)
     value = number(explained.cell, digits).replace("∞", r"\infty").replace("−", "-")
     left = formula(view.step, computed.experiment, view.letters, current_theme())
     return f"${left}$ &emsp; ${name}_{{{indices}}} = {value}$"
@@ -82,14 +78,10 @@ def terms(run: Run, view: View, explained: Arithmetic, digits: int) -> Table:
         f"{i + 1} {visible(tokens[i])}" if summed == "u" else f"{relabel(summed, view.letters)}={i + 1}"
         for i in range(len(explained.products))
     ]
-    rows = (
-        _weight_rows(explained, digits) if view.step == "weights" else _product_rows(explained, digits, view)
-    )
+    rows = _weight_rows(explained, digits) if view.step == "weights" else _product_rows(explained, digits, view)
     names, numbers = list(rows), list(zip(*rows.values(), strict=True))
     head = relabel(summed, view.letters)
-    return {head: names} | {
-        place: list(column) for place, column in zip([*places, _("sum")], numbers, strict=True)
-    }
+    return {head: names} | {place: list(column) for place, column in zip([*places, _("sum")], numbers, strict=True)}
 
 
 def _one_term(step: str, explained: Arithmetic, digits: int) -> Table:
@@ -106,9 +98,7 @@ def _product_rows(explained: Arithmetic, digits: int, view: View) -> Table:
     operands = EQUATIONS[explained.step].split("->")[0].split(",")
     rows = {
         f"{name}_{relabel(letters, view.letters)}": [*(number(v, 4) for v in factor.tolist()), ""]
-        for name, letters, factor in zip(
-            _OPERANDS[explained.step], operands, explained.factors.values(), strict=True
-        )
+        for name, letters, factor in zip(_OPERANDS[explained.step], operands, explained.factors.values(), strict=True)
     }
     products = [number(v, 4) for v in explained.products.tolist()]
     return rows | {_("product"): [*products, number(explained.cell, digits)]}

@@ -25,9 +25,7 @@ def test_a_console_error_an_uncaught_error_and_a_foreign_request_are_seen(browse
     watch.follow(page)
     page.set_content("<p>quiet</p><img src='data:image/gif;base64,R0lGODlhAQABAAAAACw='>")
     assert watch.problems == []
-    page.set_content(
-        "<script>console.error('loud'); setTimeout(() => { throw new Error('thrown') })</script>"
-    )
+    page.set_content("<script>console.error('loud'); setTimeout(() => { throw new Error('thrown') })</script>")
     page.set_content("<img src='https://example.org/a.png'>")
     page.wait_for_timeout(100)
     context.close()
@@ -37,9 +35,7 @@ def test_a_console_error_an_uncaught_error_and_a_foreign_request_are_seen(browse
     assert "request that leaves the machine: https://example.org/a.png" in seen
 
 
-def test_wait_idle_waits_for_the_run_and_the_paint_and_the_log_is_kept(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_wait_idle_waits_for_the_run_and_the_paint_and_the_log_is_kept(browser: Browser, tmp_path: Path) -> None:
     script = tmp_path / "slow.py"
     script.write_text(SLOW, encoding="utf-8")
     with running_app(tmp_path / "log", script=str(script)) as server:

@@ -32,9 +32,7 @@ def assert_explains(explained: Arithmetic, tensor: torch.Tensor) -> None:
     assert explained.cell == float(tensor[explained.index])
     assert explained.total == explained.cell or abs(explained.total - explained.cell) <= explained.tolerance
     assert explained.equation == EQUATIONS[explained.step]
-    assert all(
-        f.dtype == torch.float64 and f.ndim == 1 for f in (*explained.factors.values(), explained.products)
-    )
+    assert all(f.dtype == torch.float64 and f.ndim == 1 for f in (*explained.factors.values(), explained.products))
 
 
 @QUICK
@@ -65,8 +63,7 @@ def test_every_step_of_an_attention(
     (x,) = draw((2, n, d_model) if batch else (n, d_model), seed=seed, dtype=dtype)
     widths = {"query": (n_heads or 1) * d_k, "key": n_kv_heads * d_k, "value": n_kv_heads * d_v}
     weights = {
-        name: draw((d_model, w), seed=seed + i, dtype=dtype)[0] / 4
-        for i, (name, w) in enumerate(widths.items())
+        name: draw((d_model, w), seed=seed + i, dtype=dtype)[0] / 4 for i, (name, w) in enumerate(widths.items())
     }
     biases = {name: draw((w,), seed=seed, dtype=dtype)[0] if bias else None for name, w in widths.items()}
     wide = {name: project(x, weights[name], biases[name]) for name in widths}

@@ -9,9 +9,7 @@ from attnviz.core import masks
 from attnviz.core.arithmetic import explain
 from attnviz.core.attention import attention
 
-TRACE = attention(
-    torch.ones(2, 3, 4, 8), torch.ones(2, 1, 5, 8), torch.ones(2, 1, 5, 6), mask=masks.causal(4, 5)
-)
+TRACE = attention(torch.ones(2, 3, 4, 8), torch.ones(2, 1, 5, 8), torch.ones(2, 1, 5, 6), mask=masks.causal(4, 5))
 X, W = torch.ones(2, 4, 7), torch.ones(7, 24)
 
 
@@ -88,9 +86,7 @@ X, W = torch.ones(2, 4, 7), torch.ones(7, 24)
         ),
     ],
 )
-def test_what_does_not_fit_is_named(
-    step: str, index: tuple[int, ...], options: dict[str, Any], message: str
-) -> None:
+def test_what_does_not_fit_is_named(step: str, index: tuple[int, ...], options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError) as error:
         explain(TRACE, step, index, **options)
     assert str(error.value) == message

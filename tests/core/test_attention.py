@@ -65,9 +65,7 @@ def test_output_is_scaled_dot_product_attention(
 @given(n_kv_heads=SIZES, group=SIZES, seed=st.integers(0, 2**31), dtype=st.sampled_from(list(TOLERANCE)))
 def test_grouped_queries_are_enable_gqa(n_kv_heads: int, group: int, seed: int, dtype: torch.dtype) -> None:
     n_heads = n_kv_heads * group
-    query, key, value = draw(
-        (2, n_heads, 4, 8), (2, n_kv_heads, 5, 8), (2, n_kv_heads, 5, 3), seed=seed, dtype=dtype
-    )
+    query, key, value = draw((2, n_heads, 4, 8), (2, n_kv_heads, 5, 8), (2, n_kv_heads, 5, 3), seed=seed, dtype=dtype)
     mask = torch.rand(2, 1, 4, 5, generator=torch.Generator().manual_seed(seed)) < 0.8
     trace = attention(query, key, value, mask=mask)
     expected = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, enable_gqa=True)
@@ -87,15 +85,11 @@ def test_grouped_queries_are_enable_gqa(n_kv_heads: int, group: int, seed: int, 
         ((2, 6), (3,), (2, 3)),
     ],
 )
-def test_leading_axes_broadcast(
-    asked: tuple[int, ...], read: tuple[int, ...], carried: tuple[int, ...]
-) -> None:
+def test_leading_axes_broadcast(asked: tuple[int, ...], read: tuple[int, ...], carried: tuple[int, ...]) -> None:
     query, key, value = draw((*asked, 4, 8), (*read, 5, 8), (*carried, 5, 2), dtype=torch.float64)
     mask = torch.ones(4, 5, dtype=torch.bool).tril(1)
     leading = (2, 6) if 6 in asked else (2, 3)
-    wide = [
-        x.repeat_interleave(2, -3) if 6 in asked and 3 in x.shape[:-2] else x for x in (query, key, value)
-    ]
+    wide = [x.repeat_interleave(2, -3) if 6 in asked and 3 in x.shape[:-2] else x for x in (query, key, value)]
     wide = [x.expand(*leading, *x.shape[-2:]) for x in wide]
     expected = F.scaled_dot_product_attention(wide[0], wide[1], wide[2], attn_mask=mask)
     output = attention(query, key, value, mask=mask).output
@@ -144,9 +138,7 @@ def test_without_a_mask_masked_is_scaled() -> None:
 
 @pytest.mark.parametrize("dtype", list(TOLERANCE))
 @pytest.mark.parametrize("kind", ["bool", "float"])
-def test_a_row_that_may_attend_nowhere_is_zero_and_its_gradients_finite(
-    kind: str, dtype: torch.dtype
-) -> None:
+def test_a_row_that_may_attend_nowhere_is_zero_and_its_gradients_finite(kind: str, dtype: torch.dtype) -> None:
     query, key, value = (x.requires_grad_() for x in draw((2, 3, 4), (2, 5, 4), (2, 5, 2), dtype=dtype))
     allowed = torch.ones(3, 5, dtype=torch.bool)
     allowed[1] = False
@@ -164,9 +156,7 @@ def test_a_row_that_may_attend_nowhere_is_zero_and_its_gradients_finite(
 
 
 def test_no_keys_give_an_output_of_zero() -> None:
-    trace = attention(
-        torch.ones(3, 4), torch.ones(0, 4), torch.ones(0, 2), mask=torch.ones(3, 0, dtype=torch.bool)
-    )
+    trace = attention(torch.ones(3, 4), torch.ones(0, 4), torch.ones(0, 2), mask=torch.ones(3, 0, dtype=torch.bool))
     assert trace.weights.shape == (3, 0)
     assert torch.equal(trace.output, torch.zeros(3, 2))
 

@@ -70,9 +70,7 @@ def test_what_does_not_fit_is_named(
 def test_dtypes_that_do_not_fit_are_named(
     dtypes: tuple[str, str, str], mask: torch.Tensor | None, message: str
 ) -> None:
-    tensors = [
-        torch.ones(shape, dtype=getattr(torch, dtype)) for shape, dtype in zip((Q, K, V), dtypes, strict=True)
-    ]
+    tensors = [torch.ones(shape, dtype=getattr(torch, dtype)) for shape, dtype in zip((Q, K, V), dtypes, strict=True)]
     with pytest.raises(TypeError) as error:
         attention(*tensors, mask=mask)
     assert str(error.value) == message

@@ -26,9 +26,7 @@ def test_head_h_owns_a_block_of_features_and_merging_gives_x_back(
 
 @QUICK
 @given(leading=st.lists(SIZES, max_size=1), n_kv_heads=SIZES, group=SIZES)
-def test_query_head_h_reads_the_key_head_of_its_group(
-    leading: list[int], n_kv_heads: int, group: int
-) -> None:
+def test_query_head_h_reads_the_key_head_of_its_group(leading: list[int], n_kv_heads: int, group: int) -> None:
     x = torch.randn(*leading, n_kv_heads, 3, 2)
     repeated = repeat_kv(x, n_kv_heads * group)
     assert repeated.shape == (*leading, n_kv_heads * group, 3, 2)

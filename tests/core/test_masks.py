@@ -17,9 +17,7 @@ BOUNDS = st.none() | st.integers(-2, 6)
 
 @QUICK
 @given(n_query=SIZES, n_key=SIZES, left=BOUNDS, right=BOUNDS, offset=st.integers(-3, 3))
-def test_window_is_its_inequality(
-    n_query: int, n_key: int, left: int | None, right: int | None, offset: int
-) -> None:
+def test_window_is_its_inequality(n_query: int, n_key: int, left: int | None, right: int | None, offset: int) -> None:
     mask = masks.window(n_query, n_key, left=left, right=right, offset=offset)
     assert mask.dtype == torch.bool
     assert mask.shape == (n_query, n_key)

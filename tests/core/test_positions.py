@@ -14,9 +14,7 @@ def test_sinusoidal_is_the_papers_formula(n: int, d_model: int) -> None:
     for s in range(n):
         for m in range(d_model):
             angle = s / 10000 ** (2 * (m // 2) / d_model)
-            assert waves[s, m].item() == pytest.approx(
-                math.cos(angle) if m % 2 else math.sin(angle), abs=1e-7
-            )
+            assert waves[s, m].item() == pytest.approx(math.cos(angle) if m % 2 else math.sin(angle), abs=1e-7)
 
 
 def test_a_longer_sequence_begins_as_the_shorter_one() -> None:
