@@ -7,7 +7,7 @@ from attnviz.ui import page, source
 
 computed = page.begin(
     _(
-        "Row s of the weights says how much of each value token s takes. Its output is that sum: "
+        "Row {s} of the weights says how much of each value token {s} takes. Its output is that sum: "
         "a weight of 1 copies one value, equal weights average them all."
     )
 )

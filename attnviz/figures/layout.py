@@ -16,7 +16,7 @@ BLOCKS: dict[str, tuple[tuple[str | None, ...], tuple[str, ...]]] = {
 }
 
 TARGET = 1280  # pixels that a block tries to keep to: the page in a window of 1,440
-CELL_MOST, CELL_LEAST = 38, 16
+CELL_MOST, CELL_LEAST = 38, 14
 ROW_MOST = 27  # pixels of a row: digits need width, a lecture needs all three steps in sight
 DIGITS_TWO, DIGITS_ONE = 34, 25  # cells that hold two decimals at 11 px, one at 10 px
 MARKS = 22  # cells that hold −∞ in print

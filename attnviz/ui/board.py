@@ -55,7 +55,8 @@ def _block(computed: Computed, block: str, colours: Theme) -> dict[str, Any]:
     symbols = {"masked": _("masked"), "row_sums": _("sum of the row")}
     hover = hover_panels(layout)
     for panel in hover:
-        panel["symbol"] = symbols.get(panel["name"]) or plain_symbol(panel["name"])
+        delta = "Δ " if computed.base is not None else ""
+        panel["symbol"] = delta + (symbols.get(panel["name"]) or plain_symbol(panel["name"]))
     return {"key": f"block-{block}", "panels": hover}
 
 
@@ -85,8 +86,12 @@ def _windows(computed: Computed) -> None:
             "{n} tokens: the maps show {shown} queries and {shown} keys at a time; every number is of the whole text."
         ).format(n=n, shown=TOKENS_SHOWN)
     )
-    most = n - TOKENS_SHOWN
-    for field, words in (("from_s", _("First query shown")), ("from_u", _("First key shown"))):
-        if st.session_state.get(field, 0) > most:
-            st.session_state[field] = most
-        st.slider(words, 0, most, format="%d", **state.of_view(field))
+    with st.container(horizontal=True):
+        for field, words in (("from_s", _("First query shown")), ("from_u", _("First key shown"))):
+            key = f"first:{field}"
+            st.session_state[key] = getattr(computed.view, field) + 1  # on screen, tokens count from 1
+            st.slider(words, 1, n - TOKENS_SHOWN + 1, key=key, on_change=_move, args=(field, key))
+
+
+def _move(field: str, key: str) -> None:
+    state.look(**{field: st.session_state[key] - 1})

@@ -165,7 +165,7 @@ def _presets() -> dict[str, str]:
         "repeat": _("Repeated tokens"),
         "chinese": _("A Chinese sentence"),
         "batch": _("Three sequences, padded"),
-        "causal": _("Causal mask, two heads"),
+        "causal": _("Causal mask"),
         "worked": _("A published worked example"),
         "emoji": _("Emoji and odd tokens"),
     }

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
+from attnviz import locale
 from attnviz.experiment import Experiment
 from attnviz.figures.panels import AXES, EDITED_BY
 from attnviz.figures.titles import plain_symbol
-from attnviz.locale import _
+from attnviz.locale import _, n_
 from attnviz.ui import state, tables
 from attnviz.ui.compute import Computed
 
@@ -23,15 +25,15 @@ def show(computed: Computed, names: tuple[str, ...] = NAMES) -> None:
     if not expander.open:
         return
     with expander:
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            name = st.segmented_control(
-                _("Matrix"),
-                names,
-                default=names[0],
-                required=True,
-                format_func=plain_symbol,
-                key="edited_matrix",
-            )
+        name = st.segmented_control(
+            _("Matrix"), names, default=names[0], required=True, format_func=plain_symbol, key="edited_matrix"
+        )
+        _grid(computed, name or names[0])
+        if refused := st.session_state.pop("_refused", None):
+            st.warning(refused)
+        _unused(computed)
+        # Below the grid: Streamlit lays a toolbar over whatever stands right above it.
+        with st.container(horizontal=True, vertical_alignment="center"):
             st.button(_("Undo"), on_click=_undo, disabled=not state.can_undo(), key="undo")
             st.button(_("Reset all"), on_click=_reset, disabled=not state.experiment().edits, key="reset")
             st.toggle(
@@ -40,16 +42,14 @@ def show(computed: Computed, names: tuple[str, ...] = NAMES) -> None:
                 help=_("Each map shows what the edits changed: the numbers now minus those of the unedited run."),
                 **state.of_view("difference"),
             )
-        _grid(computed, name or names[0])
-        if refused := st.session_state.pop("_refused", None):
-            st.warning(refused)
-        _unused(computed)
 
 
 def _grid(computed: Computed, name: str) -> None:
     """Draw the editor. It is fed the same table until something else changes it: fed its own edits, it loses some."""
     view = computed.view
     frame = tables.table(computed, name)
+    if AXES[name][0] != "m":
+        frame = frame.iloc[: computed.run.lengths[view.b]]  # rows of padding stay 0
     signature = (
         name,
         view.b,
@@ -78,13 +78,12 @@ def _grid(computed: Computed, name: str) -> None:
 
 def _without(experiment: Experiment, field: str) -> Experiment:
     """The experiment but for the edits of this field, which the editor itself holds."""
-    from dataclasses import replace
-
     none: dict[str, Any] = {field: None}
     return replace(experiment, **none)
 
 
 def _take(key: str, name: str, b: int, h: int, trace: Any) -> None:
+    locale.use(state.language())  # a callback runs before the page has chosen the language
     rows: dict[int, dict[str, Any]] = st.session_state[key]["edited_rows"]
     frame = st.session_state["_grid"][1]
     columns = list(frame.columns)
@@ -128,9 +127,11 @@ def cell_index(name: str, b: int, h: int, row: int, column: int, trace: Any) -> 
 def _unused(computed: Computed) -> None:
     if computed.run.unused:
         st.caption(
-            _("{n} edited numbers lie outside the present matrices; they wait until the sizes come back.").format(
-                n=len(computed.run.unused)
-            )
+            n_(
+                "{n} edited number lies outside the present matrices; it waits until the sizes come back.",
+                "{n} edited numbers lie outside the present matrices; they wait until the sizes come back.",
+                len(computed.run.unused),
+            ).format(n=len(computed.run.unused))
         )
 
 

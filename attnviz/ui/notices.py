@@ -23,6 +23,10 @@ def word(notice: Notice) -> str:
     """Word one notice, in Markdown."""
     name, value = markdown(notice.name), markdown(notice.value)
     limit = LIMITS.get(notice.name)
+    if notice.name == "n_kv_heads":
+        return _("The link asks for {value} key-value heads; their number must divide that of the heads.").format(
+            value=value
+        )
     if notice.code == "out_of_range" and limit:
         return _("The link asks for {name} = {value}; it goes from {low} to {high}, so the default is shown.").format(
             name=name, value=value, low=f"{limit.low:g}", high=f"{limit.high:g}"
@@ -32,8 +36,8 @@ def word(notice: Notice) -> str:
             "text": _("The text was too long for the link you opened: paste it into the box."),
             "edits": _("The edited numbers were too many for the link you opened: they are not in it."),
         }[notice.name]
-    if notice.code == "too_long":
-        return _("The link holds more than attnviz takes for {name}: only its beginning is shown.").format(name=name)
+    if notice.code == "too_long" and notice.name == "text":
+        return _("The link's text is longer than attnviz takes: only its beginning is shown.")
     if notice.code == "replaced":
         return _("The link holds characters that no text can carry: “�” stands in their place.")
     if notice.code == "repeated":
@@ -57,9 +61,10 @@ def show_text(experiment: Experiment, n_cut: int) -> None:
         )
     if n_cut:
         st.info(
-            _(
-                "{n} tokens at the end are not computed: a sequence takes {most} tokens, and all together {mb} MB. "
-                "The text stays in the box."
+            n_(
+                "{n} token is not computed: at most {most} of a sequence, and {mb} MB in all. The text stays in the box.",
+                "{n} tokens are not computed: at most {most} of a sequence, and {mb} MB in all. The text stays in the box.",
+                n_cut,
             ).format(n=n_cut, most=TOKENS, mb=TRACE_BYTES // 2**20)
         )
     left_out = to_query(experiment).partition("without=")[2]

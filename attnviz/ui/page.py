@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.experiment import to_query
+from attnviz.letters import relabel
 from attnviz.locale import _
 from attnviz.ui import board as boards
 from attnviz.ui import bridge, compute, controls, editor, notices, process, state, tables
@@ -13,9 +14,10 @@ from attnviz.ui.compute import Computed
 
 
 def begin(words: str) -> Computed:
-    """Say what the page is about, draw the shared controls and compute; without tokens the page ends here."""
+    """Say what the page is about ({s} and {u} stand for the token letters), draw the shared controls and compute; without tokens the page ends here."""
     process.settle()
-    st.markdown(words)
+    letters = state.view().letters
+    st.markdown(words.format(s=relabel("s", letters), u=relabel("u", letters)))
     controls.show()
     notices.show_link()
     experiment = state.experiment()

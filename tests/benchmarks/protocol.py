@@ -10,6 +10,7 @@ from typing import Any
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NumberInput_pb2 import NumberInput
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -41,6 +42,7 @@ class Session:
 
     socket: ClientConnection
     query: str
+    page: str = ""  # the hash of the page's script, as the server names it
     elements: dict[str, Element] = field(default_factory=dict)
     fragments: dict[str, str] = field(default_factory=dict)  # key -> the fragment that drew it
     states: dict[str, WidgetState] = field(default_factory=dict)
@@ -48,17 +50,16 @@ class Session:
     n_bytes: int = 0
 
     async def run(self, key: str = "", value: Any = None) -> None:
-        """Set a widget, or none, and return when the run that follows has finished."""
-        fragment = ""
+        """Set a widget, or none, and return when the run that follows has finished.
+
+        value: what the widget holds; the labels of a choice as a list; {name: value} for what a component triggers.
+        """
         trigger = None
-        if key:
-            element = self.elements[key]
-            if element.WhichOneof("type") == "bidi_component":
-                trigger, fragment = _trigger(element.bidi_component.id, value), self.fragments[key]
-            else:
-                self._set(element, value)
-                fragment = self.fragments[key]
-        await self.socket.send(self._message(fragment, trigger))
+        if key and self.elements[key].WhichOneof("type") == "bidi_component":
+            trigger = _trigger(self.elements[key].bidi_component.id, value)
+        elif key:
+            self._set(self.elements[key], value)
+        await self.socket.send(self._message(self.fragments.get(key, ""), trigger))
         while not self._take(await self._receive()):
             pass
 
@@ -71,7 +72,7 @@ class Session:
     def _message(self, fragment: str, trigger: WidgetState | None) -> bytes:
         message = BackMsg()
         run = message.rerun_script
-        run.query_string, run.fragment_id = self.query, fragment
+        run.query_string, run.page_script_hash, run.fragment_id = self.query, self.page, fragment
         run.widget_states.widgets.extend([*self.states.values(), *([trigger] if trigger else [])])
         run.context_info.locale, run.context_info.timezone = "en-US", "UTC"
         run.context_info.color_scheme = "light"
@@ -81,6 +82,8 @@ class Session:
         """Note what a message draws; True when the run has ended."""
         message = ForwardMsg.FromString(data)
         kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self.page = message.new_session.page_script_hash
         if kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             self._draw(message.delta.new_element, message.delta.fragment_id)
         return kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
@@ -106,6 +109,8 @@ class Session:
         proto = getattr(element, kind)
         state = WidgetState(id=proto.id)
         target = FIELDS[kind]
+        if kind == "number_input" and proto.data_type == NumberInput.INT:
+            target, value = "int_value", int(value)
         if target.endswith("array_value"):
             getattr(state, target).data.extend(value)
         else:
@@ -128,7 +133,7 @@ def _value(kind: str, proto: Any) -> Any:
 
 
 def _trigger(component: str, value: dict[str, Any]) -> WidgetState:
-    """Return the state that a v2 component sends when it calls setTriggerValue(name, value), for {name: value}."""
+    """Return what a v2 component sends when its script calls setTriggerValue(name, value), for {name: value}."""
     sent = [{"event": name, "value": each} for name, each in value.items()]
     return WidgetState(id=f"$$STREAMLIT_INTERNAL_KEY_{component}__events", json_trigger_value=json.dumps(sent))
 

@@ -1,0 +1,119 @@
+"""A page that keeps its own clock: from an event in the browser to the frame in which its answer is painted.
+
+The same script is put into the app and into its floors. "Painted" is a frame's end: a condition is looked at once a
+frame, before the frame is drawn, and the clock stops when the frame in which it first held has been drawn.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Browser, Page
+
+from tests.browser.harness import Watch, wait_idle
+
+# Where things stand on a page: the one table that follows the pages.
+BLOCKS = ("projections", "scores", "output")
+SELECTORS = {
+    "text": ".st-key-text_line input",
+    "block": ".st-key-block-{}",  # the container of one chart
+    "chart": ".js-plotly-plot",
+    "image": ".heatmaplayer image",  # Plotly draws each heatmap as one
+    "outlines": ".attnviz-linked",
+    "table": '[data-testid="stTable"]',
+    "title": "h1",
+}
+WINDOW = {"width": 1440, "height": 900}
+LINKED = "() => Number(document.documentElement.dataset.attnvizLinked || 0)"
+
+CLOCK = """
+(() => {
+  const blocks = %(blocks)s, at = %(selectors)s;
+  const bench = window.bench = { at, blocks, sent: [], received: [] };
+
+  // When the page sends to its server and hears from it: what is left is the browser's own.
+  window.WebSocket = class extends WebSocket {
+    constructor(...given) {
+      super(...given);
+      this.addEventListener("message", () => bench.received.push(performance.now()));
+    }
+    send(data) { bench.sent.push(performance.now()); super.send(data); }
+  };
+
+  // What the charts show: the pictures of all their heatmaps. Only complete charts count.
+  bench.charts = (names = blocks) => names.map((name) => {
+    const images = document.querySelectorAll(at.block.replace("{}", name) + " " + at.image);
+    const pictures = [...images].map((i) => i.getAttribute("href") || i.getAttribute("xlink:href"));
+    return pictures.every(Boolean) ? pictures : [];
+  });
+  bench.allAnew = (before) => {
+    const now = bench.charts();
+    return now.every((c, i) => c.length === before[i].length && c.length && c.join() !== before[i].join());
+  };
+  bench.tables = () => [...document.querySelectorAll(at.table)].map((t) => t.innerText).join("\\n");
+
+  const channel = new MessageChannel();
+  const waiting = [];
+  channel.port1.onmessage = () => waiting.shift()();
+  // Posted while a frame begins, a message arrives when that frame has been drawn.
+  bench.endOfFrame = (f) => { waiting.push(() => f(performance.now())); channel.port2.postMessage(0); };
+  bench.whenPainted = (holds) => new Promise((done) => {
+    const look = () => holds() ? bench.endOfFrame(done) : requestAnimationFrame(look);
+    requestAnimationFrame(look);
+  });
+  // From the next event of this kind to the frame that shows what `holds` looks for.
+  bench.arm = (event, holds) => {
+    bench.painted = new Promise((done) => window.addEventListener(event, () => {
+      bench.start = performance.now();
+      bench.whenPainted(holds).then((now) => { bench.end = now; done(true); });
+    }, { capture: true, once: true }));
+  };
+  bench.times = () => {
+    const later = (times) => times.filter((t) => t > bench.start);
+    return {
+      sent: later(bench.sent)[0] - bench.start,
+      python: later(bench.received).at(-1) - later(bench.sent)[0],
+      painted: bench.end - bench.start,
+    };
+  };
+})();
+""" % {"blocks": json.dumps(BLOCKS), "selectors": json.dumps(SELECTORS)}
+
+# The rows of a table of such times, in print_sides().
+ROWS = {
+    "sent": "the event to the message sent",
+    "python": "sent to the run's last answer",
+    "browser": "the rest, in the browser",
+    "painted": "the event to painted",
+}
+LOST = """limit => Promise.race([window.bench.painted, new Promise((_, no) => setTimeout(
+    () => no(new Error("nothing new was painted within " + limit + " ms")), limit))])"""
+
+
+@contextmanager
+def opened(browser: Browser, address: str, watch: Watch) -> Iterator[Page]:
+    """Open a page in a context of its own, with the clock in it, once it is at rest."""
+    with browser.new_context(viewport=WINDOW, color_scheme="light", locale="en-US") as context:
+        context.add_init_script(CLOCK)
+        page = context.new_page()
+        watch.follow(page)
+        page.goto(address)
+        wait_idle(page, quiet=600)
+        yield page
+
+
+def painted(page: Page, seconds: float = 20) -> dict[str, float]:
+    """Return the times of the event that bench.arm() waited for, in ms, once its answer is painted and all is at rest."""
+    page.evaluate(LOST, seconds * 1000)
+    wait_idle(page)
+    times: dict[str, Any] = page.evaluate("() => window.bench.times()")
+    return times | {"browser": times["painted"] - times["sent"] - times["python"]}
+
+
+def report(watch: Watch) -> None:
+    """Print what the pages did and must not do; a measurement of a broken page is worth nothing."""
+    for problem in dict.fromkeys(watch.problems):
+        print(f"! {problem}")

@@ -1,0 +1,86 @@
+"""The dock at the bottom of the window, where the chosen cell is read aloud, written out and chosen by keyboard."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from playwright.sync_api import Locator
+
+from tests.browser.reader import Reader
+
+CHOOSE = re.compile("Choose a cell|选择单元格|选一个|选")
+COPY = re.compile("Copy as Python|Python")
+
+
+class Written(NamedTuple):
+    """A cell written out: the value of its formula, and the rows of its table with their names first."""
+
+    formula: str
+    value: str
+    rows: list[list[str]]
+
+
+class Dock:
+    """What stands at the bottom of a page."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader, self.page = reader, reader.page
+        self.root = reader.page.locator('[data-testid="stBottom"]')
+
+    def sentence(self) -> str:
+        return self.root.locator('[data-testid="stMarkdown"]').first.inner_text()
+
+    def is_written_out(self) -> bool:
+        return self.root.locator('[data-testid="stTable"], [data-testid="stDataFrame"]').count() > 0
+
+    def written(self) -> Written:
+        """Read the arithmetic, which must be open."""
+        formulas = self.root.locator('annotation[encoding="application/x-tex"]').all_text_contents()
+        rows = self.root.locator('[data-testid="stTable"] tr').all()
+        cells = [[c.strip() for c in row.locator("th, td").all_inner_texts()] for row in rows]
+        return Written(formulas[0], formulas[-1].rpartition("=")[2].strip(), cells)
+
+    def program(self) -> str:
+        """Open "Copy as Python", read the text and close it again."""
+        button = self.root.get_by_role("button", name=COPY)
+        button.click()
+        code = self.page.locator('[data-testid="stPopoverBody"] [data-testid="stCode"] code')
+        text = code.first.inner_text()
+        self.page.keyboard.press("Escape")
+        return text
+
+    # ---- the chooser, by keyboard alone ----
+
+    def open_chooser_by_keyboard(self) -> Locator:
+        """Walk with Tab to "Choose a cell", open it with Enter and return what it opens."""
+        self.page.evaluate("() => document.activeElement?.blur()")
+        for _ in range(80):
+            self.page.keyboard.press("Shift+Tab")
+            if self.page.evaluate(_FOCUSED) == "choose":
+                self.page.keyboard.press("Enter")
+                self.reader.rest()
+                return self.page.locator('[data-testid="stPopoverBody"]')
+        raise AssertionError("Tab never reached the chooser")
+
+    def tab_to(self, selector: str) -> None:
+        """Walk with Tab, in either direction, until what `selector` matches has the focus."""
+        for key in ["Tab"] * 15 + ["Shift+Tab"] * 30:
+            if self.page.evaluate("s => document.activeElement.matches(s)", selector):
+                return
+            self.page.keyboard.press(key)
+        raise AssertionError(f"Tab never reached {selector}")
+
+    def type_number(self, key: str, value: int) -> None:
+        """Walk to a number box, type over what it holds, and press Enter."""
+        self.tab_to(f".st-key-{key} input")
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.type(str(value))
+        self.page.keyboard.press("Enter")
+        self.reader.rest()
+
+
+_FOCUSED = """() => {
+    const at = document.activeElement;
+    return at.closest('[data-testid="stBottom"]') && at.closest('[data-testid="stPopover"]') ? "choose" : "";
+}"""

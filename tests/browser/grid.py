@@ -1,0 +1,51 @@
+"""The data editor and the tables: Streamlit draws them on a canvas, with the numbers beside it for screen readers."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page
+
+HEADER, ROW, COLUMN = 35, 35, 76  # CSS pixels; the editor sets the width of its columns
+
+
+class Grid:
+    """One grid of numbers on a page."""
+
+    def __init__(self, root: Locator) -> None:
+        self.root = root
+        self.canvas = root.locator('canvas[data-testid="data-grid-canvas"]')
+
+    @property
+    def page(self) -> Page:
+        return self.root.page
+
+    def head(self) -> list[str]:
+        return self.canvas.locator('[role="columnheader"]').all_text_contents()
+
+    def rows(self) -> list[list[str]]:
+        """The cells that are in sight, each row's name first."""
+        self.root.scroll_into_view_if_needed()
+        rows = self.canvas.locator('[role="row"]')
+        cells = rows.evaluate_all(
+            "all => all.map(r => [...r.querySelectorAll('[role=gridcell]')].map(c => c.textContent))"
+        )
+        return [row for row in cells if row]
+
+    def select(self, row: int, col: int) -> None:
+        """Click a cell, both counted from 0 after the row's name."""
+        self.root.scroll_into_view_if_needed()
+        box = self.canvas.bounding_box()
+        assert box is not None
+        columns = len(self.head()) - 1
+        x = box["x"] + box["width"] - (columns - col - 0.5) * COLUMN
+        self.page.mouse.click(x, box["y"] + HEADER + (row + 0.5) * ROW)
+
+    def put(self, row: int, col: int, text: str) -> None:
+        """Click a cell, type over it and press Enter."""
+        self.select(row, col)
+        self.page.keyboard.type(text)
+        self.page.keyboard.press("Enter")
+
+    def clear(self, row: int, col: int) -> None:
+        """Click a cell and empty it."""
+        self.select(row, col)
+        self.page.keyboard.press("Delete")
