@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.locale import _
-from attnviz.ui import header, state
+from attnviz.ui import header, routing, state
 
 st.set_page_config(page_title="attnviz", page_icon="🔎", layout="wide")
 state.begin()
@@ -16,5 +16,6 @@ page = st.navigation(
     ],
     position="top",
 )
+routing.once()
 header.show(page.title)  # stands before torch is loaded
 page.run()

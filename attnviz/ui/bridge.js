@@ -1,5 +1,6 @@
 // The bridge: attaches the linked hover to Streamlit's own Plotly charts, brings clicks and zooms to Python, keeps
-// the address bar at the link that restores the view, and offers that link to copy. linked.js stands above this.
+// the address bar at the link that restores the view, offers that link to copy, and has the page follow a switch of
+// theme. linked.js stands above this.
 export default function ({ data, setTriggerValue, parentElement }) {
   if (data.query !== undefined) {
     const search = data.query ? "?" + data.query : "";
@@ -16,6 +17,7 @@ export default function ({ data, setTriggerValue, parentElement }) {
       setTimeout(() => { button.textContent = data.copy; }, 1600);
     };
   }
+  if (data.scheme) return watchScheme(data.scheme, parentElement, setTriggerValue);
   if (!data.charts) return undefined;
   // Called again, in place, whenever the data changes: what the last call tied is untied first.
   if (parentElement.attnvizStop) parentElement.attnvizStop();
@@ -44,6 +46,28 @@ export default function ({ data, setTriggerValue, parentElement }) {
   };
   parentElement.attnvizStop = stop;
   attach();
+  return stop;
+}
+
+// Streamlit does not run the page again when its theme is switched, and the charts have colours of their own.
+function watchScheme(drawn, parentElement, setTriggerValue) {
+  const app = document.querySelector(".stApp");
+  const look = () => {
+    const scheme = getComputedStyle(app).colorScheme;
+    // Asked once for each scheme, so that a disagreement cannot run the page for ever.
+    if (scheme === drawn) parentElement.attnvizAsked = drawn;
+    else if (["light", "dark"].includes(scheme) && parentElement.attnvizAsked !== scheme) {
+      parentElement.attnvizAsked = scheme;
+      setTriggerValue("scheme", scheme);
+    }
+  };
+  if (parentElement.attnvizStop) parentElement.attnvizStop();
+  const observer = new MutationObserver(() => requestAnimationFrame(look));
+  observer.observe(app, { attributes: true });
+  observer.observe(document.head, { childList: true });
+  const stop = () => observer.disconnect();
+  parentElement.attnvizStop = stop;
+  look();
   return stop;
 }
 

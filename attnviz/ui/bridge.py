@@ -23,8 +23,9 @@ def _component() -> Any:
 
 
 def copy_link() -> None:
-    """Draw the button that copies the address of this view."""
-    _component()(key="copy_link", data={"copy": _("Copy link"), "copied": _("Copied")}, width="content")
+    """Draw the button that copies the address of this view; the page runs again when its theme is switched."""
+    data = {"copy": _("Copy link"), "copied": _("Copied"), "scheme": st.context.theme.type or "light"}
+    _component()(key="copy_link", data=data, width="content", on_scheme_change=lambda: None)
 
 
 def connect(charts: list[dict[str, Any]], spec: dict[str, Any], query: str, on_cell: Callable[[], None]) -> None:

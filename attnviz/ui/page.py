@@ -8,13 +8,14 @@ from attnviz.experiment import to_query
 from attnviz.letters import relabel
 from attnviz.locale import _
 from attnviz.ui import board as boards
-from attnviz.ui import bridge, compute, controls, editor, notices, process, state, tables
+from attnviz.ui import bridge, compute, controls, editor, notices, process, routing, state, tables
 from attnviz.ui import cell as cells
 from attnviz.ui.compute import Computed
 
 
 def begin(words: str) -> Computed:
     """Say what the page is about ({s} and {u} stand for the token letters), draw the shared controls and compute; without tokens the page ends here."""
+    routing.require_app()
     process.settle()
     letters = state.view().letters
     st.markdown(words.format(s=relabel("s", letters), u=relabel("u", letters)))

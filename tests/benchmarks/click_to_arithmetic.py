@@ -19,10 +19,16 @@ from playwright.sync_api import Page, sync_playwright
 from tests.benchmarks.cells import cell_point
 from tests.benchmarks.figures import WORDS, app_figures, link, running_floor
 from tests.benchmarks.measure import parser, print_sides
-from tests.benchmarks.painted import ROWS, SELECTORS, opened, painted, report
+from tests.benchmarks.painted import SELECTORS, opened, painted, report
 from tests.browser.harness import Watch, launch_browser, running_app, wait_idle
 
 GOAL = 1.3
+ROWS = {
+    "sent": "the click to the message sent",
+    "python": "sent to the run's last answer",
+    "browser": "the rest, in the browser",
+    "painted": "the click to painted",
+}
 N = len(WORDS.split())
 TABLE = """at => [...document.querySelectorAll(at + " tr")].map((row) => [...row.children].map((c) => c.innerText))"""
 
@@ -75,9 +81,8 @@ def main() -> None:
                             taken.append(click(page, cell))
             browser.close()
     rows, columns = len(next(iter(table.values()))), len(table)
-    print(
-        f"click to arithmetic: {WORDS!r}, d_model 16, 4 heads; a table of {rows} x {columns}; {given.n} clicks a side"
-    )
+    size = f"a table of {rows} x {columns}"
+    print(f"click to arithmetic: {WORDS!r}, d_model 16, 4 heads; {size}; {given.n} clicks a side, in turn")
     print_sides(sides[0][given.warm :], sides[1][given.warm :], ROWS, GOAL)
     if n_early := sum(times["early"] for side in sides for times in side):
         print(f"! {n_early:g} tables changed again after they were painted")

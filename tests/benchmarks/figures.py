@@ -41,7 +41,7 @@ async def app_figures(url: str, query: str, texts: Sequence[str]) -> dict[str, A
         "boards": boards,
         "live": f"{live}ms",
         "config": config,
-        "text": texts[0] if texts else "",
+        "text": WORDS,
     }
 
 

@@ -54,6 +54,5 @@ def print_sides(ours: Sequence[Sample], floor: Sequence[Sample], rows: Mapping[s
     last = list(rows)[-1]
     pairs = [a[last] / b[last] for a, b in zip(ours, floor, strict=True)]
     low, high = quantile(pairs, 0.25), quantile(pairs, 0.75)
-    print(
-        f"{rows[last]}: pair by pair {statistics.median(pairs):.2f}, the middle half {low:.2f}-{high:.2f}; goal {goal:g}"
-    )
+    middle = statistics.median(pairs)
+    print(f"{rows[last]}: pair by pair {middle:.2f}, the middle half {low:.2f}-{high:.2f}; goal {goal:g}")

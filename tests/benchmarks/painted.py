@@ -31,7 +31,7 @@ LINKED = "() => Number(document.documentElement.dataset.attnvizLinked || 0)"
 
 CLOCK = """
 (() => {
-  const blocks = %(blocks)s, at = %(selectors)s;
+  const blocks = BLOCKS, at = SELECTORS;
   const bench = window.bench = { at, blocks, sent: [], received: [] };
 
   // When the page sends to its server and hears from it: what is left is the browser's own.
@@ -80,15 +80,8 @@ CLOCK = """
     };
   };
 })();
-""" % {"blocks": json.dumps(BLOCKS), "selectors": json.dumps(SELECTORS)}
+""".replace("BLOCKS", json.dumps(BLOCKS)).replace("SELECTORS", json.dumps(SELECTORS))
 
-# The rows of a table of such times, in print_sides().
-ROWS = {
-    "sent": "the event to the message sent",
-    "python": "sent to the run's last answer",
-    "browser": "the rest, in the browser",
-    "painted": "the event to painted",
-}
 LOST = """limit => Promise.race([window.bench.painted, new Promise((_, no) => setTimeout(
     () => no(new Error("nothing new was painted within " + limit + " ms")), limit))])"""
 
@@ -106,7 +99,7 @@ def opened(browser: Browser, address: str, watch: Watch) -> Iterator[Page]:
 
 
 def painted(page: Page, seconds: float = 20) -> dict[str, float]:
-    """Return the times of the event that bench.arm() waited for, in ms, once its answer is painted and all is at rest."""
+    """Return the times from the event that bench.arm() waited for, in ms, once all is painted and at rest."""
     page.evaluate(LOST, seconds * 1000)
     wait_idle(page)
     times: dict[str, Any] = page.evaluate("() => window.bench.times()")

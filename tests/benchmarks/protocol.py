@@ -13,6 +13,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NumberInput_pb2 import NumberInput
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 PATIENCE = 60.0  # seconds for a run
 # The field of WidgetState that carries the value of each kind of widget.
@@ -60,14 +61,11 @@ class Session:
         elif key:
             self._set(self.elements[key], value)
         await self.socket.send(self._message(self.fragments.get(key, ""), trigger))
-        while not self._take(await self._receive()):
-            pass
-
-    async def _receive(self) -> bytes:
-        message = await asyncio.wait_for(self.socket.recv(), PATIENCE)
-        assert isinstance(message, bytes)
-        self.n_bytes += len(message)
-        return message
+        finished = False
+        while not finished:
+            data = await asyncio.wait_for(self.socket.recv(decode=False), PATIENCE)
+            self.n_bytes += len(data)
+            finished = self._take(data)
 
     def _message(self, fragment: str, trigger: WidgetState | None) -> bytes:
         message = BackMsg()
@@ -76,7 +74,8 @@ class Session:
         run.widget_states.widgets.extend([*self.states.values(), *([trigger] if trigger else [])])
         run.context_info.locale, run.context_info.timezone = "en-US", "UTC"
         run.context_info.color_scheme = "light"
-        return message.SerializeToString()
+        data: bytes = message.SerializeToString()
+        return data
 
     def _take(self, data: bytes) -> bool:
         """Note what a message draws; True when the run has ended."""
@@ -86,7 +85,7 @@ class Session:
             self.page = message.new_session.page_script_hash
         if kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             self._draw(message.delta.new_element, message.delta.fragment_id)
-        return kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
+        return kind == "script_finished" and bool(message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN)
 
     def _draw(self, element: Element, fragment: str) -> None:
         kind = element.WhichOneof("type")
@@ -141,9 +140,13 @@ def _trigger(component: str, value: dict[str, Any]) -> WidgetState:
 async def open_session(url: str, query: str = "") -> Session:
     """Connect to an app of this machine and return when its first run has finished."""
     address = url.replace("http", "ws", 1) + "/_stcore/stream"
-    # "streamlit" is Streamlit's own subprotocol; the session's id, were there one, would follow it.
     socket = await connect(
-        address, subprotocols=["streamlit"], max_size=None, compression=None, open_timeout=PATIENCE, proxy=None
+        address,
+        subprotocols=[Subprotocol("streamlit")],
+        max_size=None,
+        compression=None,
+        open_timeout=PATIENCE,
+        proxy=None,  # this machine only
     )
     session = Session(socket, query)
     await session.run()

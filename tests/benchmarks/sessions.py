@@ -87,7 +87,7 @@ async def drive(url: str, pid: int, n: int, seconds: float) -> None:
     people = (use(s, start + seconds, random.Random(i), times) for i, s in enumerate(sessions))
     errors = [error for error in await asyncio.gather(*people) if error]
     took = time.perf_counter() - start
-    share = 100 * (processor(pid) - used) / took
+    busy = processor(pid) - used
     print(f"{n} sessions for {seconds:g} s, d_model 16, 4 heads, text that grows; opened together in {opening:.1f} s")
     print(f"{'change':8}  {'runs':>5}  {'p50 ms':>7}  {'p95 ms':>7}  {'p99 ms':>7}  {'most':>7}")
     times["all"] = [ms for kind in KINDS for ms in times[kind]]
@@ -95,13 +95,13 @@ async def drive(url: str, pid: int, n: int, seconds: float) -> None:
         shares = "  ".join(f"{quantile(taken, share):7.0f}" for share in (0.5, 0.95, 0.99, 1))
         print(f"{kind:8}  {len(taken):5}  {shares}")
     print(f"goal: p95 {GOAL:g} ms, no error")
-    print(f"processor {share:.0f} % of one core, {len(times['all']) / took:.1f} runs a second")
+    n_runs = max(1, len(times["all"]))
+    print(f"{n_runs / took:.1f} runs a second, {1000 * busy / n_runs:.0f} ms of processor each,", end=" ")
+    print(f"{100 * busy / took:.0f} % of one core; this machine's load was {os.getloadavg()[0]:.1f}")
     per = [(opened - before) / n, (memory(pid) - before) / n]
     print(f"memory {before:.0f} MB with one session, {per[0]:.2f} MB for each more when opened, {per[1]:.2f} after use")
-    exceptions = sum(s.n_exceptions for s in [first, *sessions])
-    print(
-        f"errors {len(errors)}, exceptions on pages {exceptions}, MB received {sum(s.n_bytes for s in sessions) / 1e6:.1f}"
-    )
+    exceptions, received = (sum(getattr(s, name) for s in sessions) for name in ("n_exceptions", "n_bytes"))
+    print(f"errors {len(errors)}, exceptions on pages {exceptions}, received {received / 1e6:.1f} MB")
     for error in dict.fromkeys(errors):
         print(f"! {error}")
     await asyncio.gather(*(s.socket.close() for s in [first, *sessions]))

@@ -86,9 +86,8 @@ def main() -> None:
             browser.close()
     alone = [import_alone() for _ in range(given.n)]
     loaded = sorted({package for _, packages in alone for package in packages})
-    print(
-        f"import attnviz: {spread([ms for ms, _ in alone])} ms; of {', '.join(HEAVY)} it loads {', '.join(loaded) or 'none'}"
-    )
+    brings = ", ".join(loaded) or "none"
+    print(f"import attnviz: {spread([ms for ms, _ in alone])} ms; of {', '.join(HEAVY)} it brings {brings}")
     print(f"a new process to the first painted board; floor {FLOORS.name}/start.py; {given.n} starts a side, in turn")
     print_sides(ours[warm:], bare[warm:], ROWS, GOAL)
     report(watch)

@@ -9,7 +9,6 @@ from playwright.sync_api import Locator
 
 from tests.browser.reader import Reader
 
-CHOOSE = re.compile("Choose a cell|选择单元格|选一个|选")
 COPY = re.compile("Copy as Python|Python")
 
 
@@ -57,7 +56,7 @@ class Dock:
         self.page.evaluate("() => document.activeElement?.blur()")
         for _ in range(80):
             self.page.keyboard.press("Shift+Tab")
-            if self.page.evaluate(_FOCUSED) == "choose":
+            if "Choose a cell" in self.page.evaluate("() => document.activeElement.innerText || ''"):
                 self.page.keyboard.press("Enter")
                 self.reader.rest()
                 return self.page.locator('[data-testid="stPopoverBody"]')
@@ -80,7 +79,3 @@ class Dock:
         self.reader.rest()
 
 
-_FOCUSED = """() => {
-    const at = document.activeElement;
-    return at.closest('[data-testid="stBottom"]') && at.closest('[data-testid="stPopover"]') ? "choose" : "";
-}"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Locator, Page
 
 HEADER, ROW, COLUMN = 35, 35, 76  # CSS pixels; the editor sets the width of its columns
+SETTLE = 150  # ms in which the grid takes notice of a scroll, a click and a key
 
 
 class Grid:
@@ -23,7 +24,7 @@ class Grid:
 
     def rows(self) -> list[list[str]]:
         """The cells that are in sight, each row's name first."""
-        self.root.scroll_into_view_if_needed()
+        self.root.evaluate("grid => grid.scrollIntoView({ block: 'center' })")
         rows = self.canvas.locator('[role="row"]')
         cells = rows.evaluate_all(
             "all => all.map(r => [...r.querySelectorAll('[role=gridcell]')].map(c => c.textContent))"
@@ -32,18 +33,26 @@ class Grid:
 
     def select(self, row: int, col: int) -> None:
         """Click a cell, both counted from 0 after the row's name."""
-        self.root.scroll_into_view_if_needed()
+        self.root.evaluate("grid => grid.scrollIntoView({ block: 'center' })")
+        self.page.wait_for_timeout(SETTLE)
         box = self.canvas.bounding_box()
         assert box is not None
         columns = len(self.head()) - 1
         x = box["x"] + box["width"] - (columns - col - 0.5) * COLUMN
         self.page.mouse.click(x, box["y"] + HEADER + (row + 0.5) * ROW)
+        self.page.wait_for_timeout(SETTLE)
 
     def put(self, row: int, col: int, text: str) -> None:
         """Click a cell, type over it and press Enter."""
         self.select(row, col)
-        self.page.keyboard.type(text)
         self.page.keyboard.press("Enter")
+        box = self.page.locator("input.gdg-input")
+        box.wait_for()
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.type(text)
+        self.page.wait_for_timeout(SETTLE)
+        self.page.keyboard.press("Enter")
+        box.wait_for(state="detached")
 
     def clear(self, row: int, col: int) -> None:
         """Click a cell and empty it."""
