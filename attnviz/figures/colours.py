@@ -29,9 +29,9 @@ class Theme(NamedTuple):
 LIGHT = Theme(
     name="light",
     ink="#1f2430",
-    quiet="#5d6470",
+    quiet="#545b67",
     edge="#c9cdd6",
-    hole="#e4e6eb",
+    hole="#d5d7db",
     letters={
         "s": "#b3541e",
         "u": "#1f5fa8",

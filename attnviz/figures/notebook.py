@@ -18,8 +18,8 @@ def board(experiment: Experiment, view: View | None = None, *, dark: bool = Fals
     ValueError when the text has no tokens, or the trace would exceed limits.TRACE_BYTES (see Experiment.fitting).
 
     >>> figure = board(Experiment("the cat sat"))
-    >>> [trace.name for trace in figure.data][:3]
-    ['x', 'w_q', 'query']
+    >>> sorted({trace.name for trace in figure.data})[:4]
+    ['key', 'key_t', 'masked', 'output']
     """
     if not experiment.sequences:
         raise ValueError("experiment must have at least one token, its text has none")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 MINUS = "−"  # U+2212: what Plotly prints, so that a table and a figure read alike
+_EXACT = Context(prec=400)  # digits enough for any float
 _SPACES = {"\n": "⏎", "\r": "␍", "\t": "⇥", " ": "␣"}
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # A zero-width space, put inside what Streamlit's Markdown would turn into an arrow, a dash or a sign.
@@ -37,7 +38,7 @@ def _visible_character(c: str) -> str:
     if ord(c) == 127:
         return "␡"
     # Direction overrides would turn round whatever stands beside the token.
-    if c in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029":
+    if unicodedata.category(c) in ("Cc", "Zl", "Zp") or c in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069":
         return f"U+{ord(c):04X}"
     return c
 
@@ -112,5 +113,6 @@ def number(value: float, digits: int) -> str:
         return "NaN"
     if math.isinf(value):
         return "∞" if value > 0 else MINUS + "∞"
-    rounded = abs(Decimal(value)).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    step = Decimal(1).scaleb(-digits)
+    rounded = abs(Decimal(value)).quantize(step, rounding=ROUND_HALF_UP, context=_EXACT)
     return (MINUS if value < 0 and rounded else "") + str(rounded)

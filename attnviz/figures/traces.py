@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from attnviz.figures.colours import Theme
 from attnviz.figures.layout import DIGITS_ONE, DIGITS_TWO, MARKS, Slot
 from attnviz.figures.panels import Panel
+from attnviz.figures.text import number
 
 SHARES = ("weights",)
 
@@ -36,10 +38,9 @@ def traces(slot: Slot, n: str, cell: float, theme: Theme, bar: str) -> list[dict
             "texttemplate": "%{z:.4f}" if cell >= 14 else "",
             "textfont": {"size": 10, "color": theme.quiet},
         }
-    elif cell >= DIGITS_ONE:
-        # A weight has no sign, so that its two decimals fit where a score has one.
-        trace["texttemplate"] = "%{z:.1f}" if cell < DIGITS_TWO and panel.name not in SHARES else "%{z:.2f}"
-        trace["textfont"] = {"size": 11 if cell >= DIGITS_TWO else 10}
+    elif template := digits_that_fit(values[finite], cell):
+        trace["texttemplate"] = template
+        trace["textfont"] = {"size": font_size(cell)}
         if theme.digits:
             trace["textfont"]["color"] = theme.digits
     drawn = [trace]
@@ -49,6 +50,26 @@ def traces(slot: Slot, n: str, cell: float, theme: Theme, bar: str) -> list[dict
     if panel.edited:
         drawn.append(_pencil(panel, cell, theme) | place_)
     return drawn
+
+
+def digits_that_fit(values: npt.NDArray[np.float32], cell: float) -> str:
+    """Return Plotly's template for the digits of a panel: two decimals, or as many as its widest number leaves room for.
+
+    >>> digits_that_fit(np.array([0.31, -2.5], dtype="f"), 36), digits_that_fit(np.array([1e9], dtype="f"), 36)
+    ('%{z:.2f}', '')
+    """
+    if cell < DIGITS_ONE or not values.size:
+        return ""
+    for decimals in (2, 1, 0):
+        widest = max(len(number(float(value), decimals)) for value in (values.min(), values.max()))
+        if widest * 0.51 * font_size(cell) + 4 <= cell:
+            return f"%{{z:.{decimals}f}}"
+    return ""
+
+
+def font_size(cell: float) -> int:
+    """Return the size of digits in a cell, in pixels: never under 10."""
+    return 11 if cell >= DIGITS_TWO else 10
 
 
 def _mark(name: str, where: Any, cell: float, theme: Theme) -> list[dict[str, Any]]:

@@ -6,14 +6,16 @@ for something, or when the app logged a traceback.
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.harness import Server, Watch, find_browser, launch_browser, running_app
+from tests.browser.reader import Reader
 
 NewPage = Callable[..., Page]
+OpenApp = Callable[..., Reader]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -88,6 +90,22 @@ def new_page(browser: Browser, server: Server) -> Iterator[NewPage]:
         problems.append(f"the app logged a traceback:\n{log[-4000:]}")
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
+
+
+@pytest.fixture
+def open_app(new_page: NewPage) -> OpenApp:
+    """Open the app as new_page does, in a large window, and return a reader before it, with the page at rest."""
+
+    def open_it(address: str = "/", **options: Any) -> Reader:
+        return Reader(new_page(address, **{"viewport": (1440, 1000)} | options)).rest()
+
+    return open_it
+
+
+@pytest.fixture
+def reader(open_app: OpenApp) -> Reader:
+    """A reader before the landing page, in English, light, 1440 x 1000."""
+    return open_app()
 
 
 @pytest.fixture

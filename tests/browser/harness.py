@@ -5,6 +5,7 @@ none.
 """
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -141,6 +142,10 @@ def leaves_the_machine(url: str) -> bool:
     return parts.scheme not in {"data", "blob", "about"} and parts.hostname not in HERE
 
 
+# On a page below the root, Streamlit looks for its server below that page first, and the browser logs that none is there.
+SERVER_LOOKED_FOR = re.compile(r"https?://[^/]+/[a-z-]+/_stcore/(health|host-config)")
+
+
 @dataclass
 class Watch:
     """All that a page did and must not do, in order."""
@@ -156,7 +161,8 @@ class Watch:
         page.on("websocket", lambda socket: self.address(socket.url))
 
     def console(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
+        looked = "404" in message.text and SERVER_LOOKED_FOR.fullmatch(message.location.get("url", ""))
+        if message.type == "error" and not looked:
             self.problems.append(f"console error: {message.text} ({message.location.get('url', '')})")
 
     def request(self, request: Request) -> None:

@@ -214,6 +214,13 @@ class Reader:
         """The texts of a block's figure, those in its cells unless another selector is given."""
         return [Printed(*one) for one in self.chart(block).evaluate(_PRINTED, selector)]
 
+    def digits(self, block: str, name: str) -> dict[tuple[int, int], str]:
+        """What is printed in the cells of a panel: (row, column) -> text."""
+        values, (x, y, width, height) = self.chart(block).evaluate(_PANEL, name)
+        w, h = width / len(values[0]), height / len(values)
+        places = [((p.y - y) // h, (p.x - x) // w, p.text) for p in self.printed(block)]
+        return {(int(r), int(c)): t for r, c, t in places if 0 <= r < len(values) and 0 <= c < len(values[0])}
+
     def ticks(self, block: str, name: str, letter: str) -> list[str]:
         """The labels along one axis, "x" or "y", of a panel."""
         labels: list[str] = self.chart(block).evaluate(_TICKS, [name, letter])
