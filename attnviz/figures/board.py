@@ -18,6 +18,7 @@ from attnviz.figures.titles import title
 from attnviz.figures.traces import SHARES, traces
 from attnviz.locale import _
 
+Zoom = dict[str, tuple[float, float, float, float]]  # the number of a panel's axes: x from, x to, y from, y to
 FONT = '"Source Sans", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif'  # as .streamlit/config.toml
 
 
@@ -37,8 +38,9 @@ def draw(
     theme: Theme,
     *,
     difference: bool = False,
+    zoom: Zoom | None = None,
 ) -> go.Figure:
-    """Draw blocks, one below another."""
+    """Draw blocks, one below another; `zoom` is what is shown of some panels, the rest being shown whole."""
     data: list[dict[str, Any]] = []
     axes: dict[str, Any] = {}
     notes: list[dict[str, Any]] = []
@@ -47,9 +49,13 @@ def draw(
     for block, layout in enumerate(stacked):
         bars = (f"coloraxis{2 * block + 1 if block else ''}", f"coloraxis{2 * block + 2}")
         for n, slot in numbered(layout, first):
-            data += traces(slot, n, layout.cell, theme, bars[is_share(slot.panel, difference)])
+            shown = (zoom or {}).get(n)
+            cell = layout.cell * slot.panel.values.shape[1] / (shown[1] - shown[0]) if shown else layout.cell
+            data += traces(slot, n, cell, theme, bars[is_share(slot.panel, difference)])
             axes["xaxis" + n] = x_axis(slot, n, layout, tokens, view, theme)
             axes["yaxis" + n] = y_axis(slot, n, layout, tokens, view, theme)
+            if shown:
+                axes["xaxis" + n]["range"], axes["yaxis" + n]["range"] = list(shown[:2]), list(shown[2:])
             notes.append(_title_note(slot, layout, experiment, view, theme, difference))
         share_axes(layout, first, axes)
         axes |= _colour_bars(layout, theme, difference, bars)
@@ -66,7 +72,8 @@ def draw(
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "showlegend": False,
-            "dragmode": False,
+            "dragmode": False,  # a finger that drags scrolls the page; Plotly's own buttons switch to zoom
+            "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": theme.quiet, "activecolor": theme.ink},
         },
     }
     return go.Figure(figure)

@@ -25,6 +25,7 @@ GAP = 22
 TITLE = 24
 BAR = 172  # pixels of width that a colour bar takes in the corner above the left factor
 BARS = 116  # pixels of height that two of them take
+TOOLS = 26  # pixels at the right for Plotly's own buttons
 SUMS = 46  # pixels of the column of row sums
 
 
@@ -44,7 +45,7 @@ class Slot(NamedTuple):
 class Layout(NamedTuple):
     """A block laid out: its panels, its size and that of one cell."""
 
-    slots: tuple[Slot, ...]
+    slots: tuple[Slot, ...]  # the axes of slot i are Plotly's axes i + 1
     width: float
     height: float
     cell: float  # the width of a cell; its height is ROW_MOST at the most
@@ -84,7 +85,9 @@ def place(block: str, panels: Mapping[str, Panel], tokens: Sequence[str]) -> Lay
             slots.append(Slot(panels[top], left, y, w, h, column.above, side, title))
         left += column.width + column.gap
     foot = (token_room if any(AXES[name][1] in ("s", "u") for name in below) else 16) + 18
-    return Layout(tuple(slots), left, body_top + panels[below[0]].values.shape[0] * row + foot, cell, 0.0, slanted)
+    return Layout(
+        tuple(slots), left + TOOLS, body_top + panels[below[0]].values.shape[0] * row + foot, cell, 0.0, slanted
+    )
 
 
 def stack(layouts: Sequence[Layout]) -> list[Layout]:
@@ -120,7 +123,7 @@ def _fit(block: str, panels: Mapping[str, Panel], widest: float) -> tuple[int, l
     for cell in range(CELL_MOST, CELL_LEAST - 1, -1):
         for beside_weights in (True, False) if cell < DIGITS_TWO else (True,):
             columns = _columns(block, panels, widest, cell, beside_weights)
-            if sum(c.label + c.width + c.gap for c in columns) <= TARGET or cell == CELL_LEAST:
+            if sum(c.label + c.width + c.gap for c in columns) + TOOLS <= TARGET or cell == CELL_LEAST:
                 return cell, columns
     raise AssertionError("unreachable: the least cell is always taken")
 

@@ -4,7 +4,7 @@
 // charts: [{gd, panels: [{name, axis, row, col, start: [row, column], symbol}]}]
 // spec:   {tokens, letters: {s: "s", ...}, hues: {s: "#...", ...}, ground, ink, selected: {name, row, col} | null}
 // It reads _fullLayout[axis]._offset, ._length and .d2p of Plotly 7.1, which are not documented: a test pins them.
-function linkPanels(charts, spec, onCell) {
+function linkPanels(charts, spec, onCell, onZoom) {
   const SVG = "http://www.w3.org/2000/svg";
   const undo = [];
   let hovered = null;
@@ -77,6 +77,18 @@ function linkPanels(charts, spec, onCell) {
     }
   };
 
+  // What is shown of each panel that is not shown whole: x from and to, y from and to.
+  const zoomOf = (chart) => {
+    const zoom = {};
+    for (const panel of chart.panels) {
+      const L = chart.gd._fullLayout, [rows, columns] = size(chart, panel);
+      const range = [...L["xaxis" + panel.axis].range, ...L["yaxis" + panel.axis].range].map(Number);
+      const whole = [-0.5, columns - 0.5, rows - 0.5, -0.5];
+      if (range.some((value, i) => Math.abs(value - whole[i]) > 0.01)) zoom[panel.axis] = range;
+    }
+    return zoom;
+  };
+
   const cellOf = (chart, event) => {
     const point = event.points && event.points[0];
     if (!point || !Array.isArray(point.pointIndex || point.pointNumber)) return null;
@@ -129,7 +141,10 @@ function linkPanels(charts, spec, onCell) {
     };
     on("plotly_hover", onHover(chart));
     on("plotly_unhover", onLeave);
-    on("plotly_relayout", draw);
+    on("plotly_relayout", (change) => {
+      draw();
+      if (onZoom && Object.keys(change).some((key) => /^[xy]axis\d*\.(range|autorange)/.test(key))) onZoom(chart, zoomOf(chart));
+    });
     on("plotly_click", (event) => {
       const cell = cellOf(chart, event);
       if (cell && onCell) onCell({ name: cell.panel.name, row: cell.row, col: cell.col });

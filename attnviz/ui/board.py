@@ -13,13 +13,21 @@ from attnviz.figures.formulas import code, formula
 from attnviz.figures.titles import plain_symbol, sentence
 from attnviz.limits import TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import state
+from attnviz.ui import state, zoom
 from attnviz.ui.compute import Computed
 
 STEPS = {
     "projections": ("query", "key", "value"),
     "scores": ("scores", "scaled", "masked", "weights"),
     "output": ("output",),
+}
+# A double click would reset to ranges that are zoomed themselves; the page has a button for it.
+CONFIG = {
+    "modeBarButtons": [["zoom2d", "pan2d"]],
+    "displaylogo": False,
+    "scrollZoom": False,
+    "doubleClick": False,
+    "showTips": False,
 }
 Charts = list[dict[str, Any]]
 
@@ -39,17 +47,19 @@ def show(computed: Computed, *blocks: str) -> Charts:
 def _block(computed: Computed, block: str, colours: Theme) -> dict[str, Any]:
     experiment, run, view = computed.experiment, computed.run, computed.view
     layout = block_layout(experiment, run, view, block, computed.base)
-    figure = draw([layout], run, experiment, view, colours, difference=computed.base is not None)
+    key = f"block-{block}"
+    shown = zoom.of(key, layout)
+    figure = draw([layout], run, experiment, view, colours, difference=computed.base is not None, zoom=shown)
     width = round(layout.width)
     with st.container(width=width, gap="xsmall"):
         _heading(computed, block, view, colours)
-        with st.container(key=f"block-{block}", width=width):
+        with st.container(key=key, width=width):
             st.plotly_chart(
                 figure,
                 width=width,
                 theme=None,
                 key=f"chart-{block}",
-                config={"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset"},
+                config=CONFIG,
                 alt=" ".join(sentence(panel, run.tokens[view.b]) for panel in (slot.panel for slot in layout.slots)),
             )
     symbols = {"masked": _("masked"), "row_sums": _("sum of the row")}
@@ -57,7 +67,7 @@ def _block(computed: Computed, block: str, colours: Theme) -> dict[str, Any]:
     for panel in hover:
         delta = "Δ " if computed.base is not None else ""
         panel["symbol"] = delta + (symbols.get(panel["name"]) or plain_symbol(panel["name"]))
-    return {"key": f"block-{block}", "panels": hover}
+    return {"key": key, "panels": hover}
 
 
 def _heading(computed: Computed, block: str, view: View, colours: Theme) -> None:
@@ -68,6 +78,7 @@ def _heading(computed: Computed, block: str, view: View, colours: Theme) -> None
     }
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{words[block]}**", width="content")
+        zoom.offer_whole(f"block-{block}")
         with st.popover(f"`{code(STEPS[block][0], computed.experiment, view.letters)}`", type="tertiary"):
             for step in STEPS[block]:
                 if step == "masked" and computed.run.mask is None:

@@ -30,8 +30,13 @@ export default function ({ data, setTriggerValue, parentElement }) {
     if (!found.every((gd) => gd && gd.on && gd._fullLayout) || found.every((gd, i) => gd === linked[i])) return;
     if (unlink) unlink();
     linked = found;
-    const charts = data.charts.map((chart, i) => ({ gd: found[i], panels: chart.panels }));
-    unlink = linkPanels(charts, data, (cell) => setTriggerValue("cell", cell));
+    const charts = data.charts.map((chart, i) => ({ gd: found[i], ...chart }));
+    let wait = null;
+    const onZoom = (chart, zoom) => {
+      clearTimeout(wait);
+      wait = setTimeout(() => setTriggerValue("zoom", { key: chart.key, zoom }), 150); // a drag ends in several events
+    };
+    unlink = linkPanels(charts, data, (cell) => setTriggerValue("cell", cell), onZoom);
     const root = document.documentElement.dataset;
     root.attnvizLinked = Number(root.attnvizLinked || 0) + 1;
   };

@@ -28,13 +28,20 @@ def copy_link() -> None:
     _component()(key="copy_link", data=data, width="content", on_scheme_change=lambda: None)
 
 
-def connect(charts: list[dict[str, Any]], spec: dict[str, Any], query: str, on_cell: Callable[[], None]) -> None:
-    """Link the charts and write the address bar; `on_cell` is called after a click, see clicked()."""
-    _component()(key="bridge", data={**spec, "charts": charts, "query": query}, height=1, on_cell_change=on_cell)
+def connect(charts: list[dict[str, Any]], spec: dict[str, Any], query: str, **on_event: Callable[[], None]) -> None:
+    """Link the charts and write the address bar.
+
+    on_cell_change is called after a click on a cell, on_zoom_change after a zoom: event() then returns what happened.
+    """
+    _component()(key="bridge", data={**spec, "charts": charts, "query": query}, height=1, **on_event)
 
 
-def clicked() -> dict[str, Any] | None:
-    """Return the cell that was just clicked: the name of its panel, its row and its column, counted from 0."""
+def event(name: str) -> dict[str, Any] | None:
+    """Return what just happened in the browser, or None.
+
+    "cell": the name of the panel, its row and column, counted from 0; "zoom": the key of the chart, and by the number
+    of its axes what is shown of each panel that is not shown whole.
+    """
     state: Any = st.session_state.get("bridge")
-    cell: dict[str, Any] | None = state.get("cell") if state else None
-    return cell
+    found: dict[str, Any] | None = state.get(name) if state else None
+    return found

@@ -18,7 +18,7 @@ from attnviz.figures.text import markdown, number, visible
 from attnviz.figures.titles import role
 from attnviz.letters import relabel
 from attnviz.locale import _
-from attnviz.ui import bridge, sentences, state, terms
+from attnviz.ui import bridge, sentences, state, terms, zoom
 from attnviz.ui.board import Charts, current_theme
 from attnviz.ui.compute import Computed
 
@@ -44,6 +44,7 @@ def _dock(computed: Computed, charts: Charts, steps: tuple[str, ...]) -> None:
     if st.session_state["written_out"]:
         terms.show(computed, view, explained)
     _connect(computed, charts, view)
+    zoom.apply()
 
 
 def _choose(computed: Computed, view: View, steps: tuple[str, ...]) -> None:
@@ -115,11 +116,13 @@ def _connect(computed: Computed, charts: Charts, view: View) -> None:
         "ground": "#2b2f3a" if colours.name == "dark" else "#ffffff",
         "selected": {"name": _panel(view.step), "row": getattr(view, row), "col": getattr(view, column)},
     }
-    bridge.connect(charts, spec, to_query(state.experiment(), state.view()), _clicked)
+    bridge.connect(
+        charts, spec, to_query(state.experiment(), state.view()), on_cell_change=_clicked, on_zoom_change=zoom.take
+    )
 
 
 def _clicked() -> None:
-    cell = bridge.clicked()
+    cell = bridge.event("cell")
     if not cell or cell["name"] not in STEP_OF:
         return
     st.session_state["written_out"] = True

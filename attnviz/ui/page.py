@@ -24,7 +24,7 @@ def begin(words: str) -> Computed:
     experiment = state.experiment()
     if not experiment.sequences:
         st.info(_("There is nothing to compute yet: type a word, or take an example."))
-        bridge.connect([], {}, to_query(experiment, state.view()), lambda: None)
+        bridge.connect([], {}, to_query(experiment, state.view()))
         st.stop()
     computed = compute.computed()
     notices.show_text(experiment, computed.n_cut)

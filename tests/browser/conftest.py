@@ -1,4 +1,4 @@
-"""Fixtures of the browser tests: one app and one browser for all of them, a fresh context for every page.
+"""Fixtures of the browser tests: one app and one browser for all of them, a page of its own for every test.
 
 A test that asks for `new_page` or `page` fails at its end when a page logged an error, asked another machine
 for something, or when the app logged a traceback.
@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.browser.harness import Server, Watch, find_browser, launch_browser, running_app
 from tests.browser.reader import Reader
 
 NewPage = Callable[..., Page]
+Contexts = Callable[..., BrowserContext]
 OpenApp = Callable[..., Reader]
 
 
@@ -50,13 +51,39 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
-@pytest.fixture
-def new_page(browser: Browser, server: Server) -> Iterator[NewPage]:
-    """Open pages of the app, each in a context of its own: new_page("/?lang=zh", color_scheme="dark").
+@pytest.fixture(scope="package")
+def contexts(browser: Browser, server: Server) -> Iterator[Contexts]:
+    """Browser contexts by their options, so that a page need not fetch again what another one has fetched."""
+    opened: dict[tuple[Any, ...], BrowserContext] = {}
 
-    Pass None as the address to get a blank page on which `page.goto("/...")` is still to be called.
+    def context(fresh: bool, locale: str, color_scheme: Literal["light", "dark"], scale: float) -> BrowserContext:
+        key = (locale, color_scheme, scale)
+        if fresh or key not in opened:
+            made = browser.new_context(
+                base_url=server.url,
+                locale=locale,
+                color_scheme=color_scheme,
+                permissions=["clipboard-read", "clipboard-write"],
+                device_scale_factor=scale,
+            )
+            if fresh:
+                return made
+            opened[key] = made
+        return opened[key]
+
+    yield context
+    for made in opened.values():
+        made.close()
+
+
+@pytest.fixture
+def new_page(contexts: Contexts, server: Server) -> Iterator[NewPage]:
+    """Open pages of the app: new_page("/?lang=zh", color_scheme="dark").
+
+    Pages of the same options share a context, that is caches and local storage; `fresh` gives one of its own, as
+    another machine has. Pass None as the address to get a blank page, on which `page.goto("/...")` is to be called.
     """
-    watch, contexts, start = Watch(), [], server.log_file.stat().st_size
+    watch, pages, own, start = Watch(), [], [], server.log_file.stat().st_size
 
     def open_page(
         address: str | None = "/",
@@ -64,27 +91,22 @@ def new_page(browser: Browser, server: Server) -> Iterator[NewPage]:
         locale: str = "en-US",
         color_scheme: Literal["light", "dark"] = "light",
         viewport: tuple[int, int] = (1280, 900),
-        permissions: tuple[str, ...] = ("clipboard-read", "clipboard-write"),
         device_scale_factor: float = 1,
+        fresh: bool = False,
     ) -> Page:
-        context = browser.new_context(
-            base_url=server.url,
-            locale=locale,
-            color_scheme=color_scheme,
-            viewport={"width": viewport[0], "height": viewport[1]},
-            permissions=list(permissions),
-            device_scale_factor=device_scale_factor,
-        )
-        contexts.append(context)
+        context = contexts(fresh, locale, color_scheme, device_scale_factor)
+        own.extend([context] if fresh else [])
         page = context.new_page()
+        pages.append(page)
+        page.set_viewport_size({"width": viewport[0], "height": viewport[1]})
         watch.follow(page)
         if address is not None:
             page.goto(address)
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for opened in (*pages, *own):
+        opened.close()
     problems = list(watch.problems)
     if "Traceback (most recent call last)" in (log := server.log(start)):
         problems.append(f"the app logged a traceback:\n{log[-4000:]}")

@@ -77,5 +77,3 @@ class Dock:
         self.page.keyboard.type(str(value))
         self.page.keyboard.press("Enter")
         self.reader.rest()
-
-

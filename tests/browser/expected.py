@@ -59,24 +59,18 @@ def prints(printed: str, value: float) -> bool:
 def outlines(reader: Reader, block: str, hovered: dict[str, int], chosen: tuple[str, int, int] | None) -> list[Box]:
     """The outlines of a block while what `hovered` names (letter -> index) is under the pointer."""
     boxes = []
-    for name in PANELS[block]:
-        values = reader.values(block, name)
-        last_row, last_col = len(values) - 1, len(values[0]) - 1
-        rows = ("s", "u") if name == "x" else (AXES[name][0],)  # X is read by queries and by keys
-        for letter in rows:
+    for name, frame in reader.frames(block).items():
+        if name not in AXES:
+            continue  # the ground of masked cells
+        row, column = AXES[name]
+        for letter in ("s", "u") if name == "x" else (row,):  # X is read by queries and by keys
             if letter in hovered:
-                boxes.append(_around(reader, block, name, (hovered[letter], 0), (hovered[letter], last_col)))
-        letter = AXES[name][1]
-        if letter in hovered:
-            boxes.append(_around(reader, block, name, (0, hovered[letter]), (last_row, hovered[letter])))
+                boxes.append(frame.cells(hovered[letter], 0, hovered[letter], frame.columns - 1))
+        if column in hovered:
+            boxes.append(frame.cells(0, hovered[column], frame.rows - 1, hovered[column]))
         if chosen and chosen[0] == name:
-            boxes.append(_around(reader, block, name, chosen[1:], chosen[1:]))
+            boxes.append(frame.cells(*chosen[1:], *chosen[1:]))
     return boxes
-
-
-def _around(reader: Reader, block: str, name: str, first: tuple[int, int], last: tuple[int, int]) -> Box:
-    a, z = reader.cell(block, name, *first), reader.cell(block, name, *last)
-    return Box(a.x, a.y, z.x + z.width - a.x, z.y + z.height - a.y)
 
 
 def same_boxes(found: list[Box], right: list[Box]) -> bool:

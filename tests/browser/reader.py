@@ -35,6 +35,22 @@ class Box(NamedTuple):
     colour: str = ""
 
 
+class Frame(NamedTuple):
+    """The cells of a panel as they are drawn, in CSS pixels."""
+
+    rows: int
+    columns: int
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def cells(self, r0: int, c0: int, r1: int, c1: int) -> Box:
+        """The box of the cells from (r0, c0) to (r1, c1), both included."""
+        w, h = self.width / self.columns, self.height / self.rows
+        return Box(self.x + c0 * w, self.y + r0 * h, (c1 - c0 + 1) * w, (r1 - r0 + 1) * h)
+
+
 class Printed(NamedTuple):
     """A text of a figure: what it says, how high its letters are, their colour and where they stand."""
 
@@ -45,13 +61,14 @@ class Printed(NamedTuple):
     y: float
 
 
-# The numbers of a panel, and the box of its picture.
-_PANEL = """(gd, name) => {
-    const trace = gd._fullData.find(t => t.type === "heatmap" && t.name === name);
-    const picture = gd.querySelector(`.overplot .${trace.xaxis}${trace.yaxis} .heatmaplayer image`);
+_VALUES = """(gd, name) => gd._fullData.find(t => t.type === "heatmap" && t.name === name)
+    .z.map(row => Array.from(row))"""
+# Where each panel's picture is drawn: {name: [rows, columns, x, y, width, height]}.
+_FRAMES = """gd => Object.fromEntries(gd._fullData.filter(t => t.type === "heatmap").reverse().map(t => {
+    const picture = gd.querySelector(`.overplot .${t.xaxis}${t.yaxis} .heatmaplayer image`);
     const box = picture.getBoundingClientRect();
-    return [trace.z.map(row => Array.from(row)), [box.x, box.y, box.width, box.height]];
-}"""
+    return [t.name, [t.z.length, t.z[0].length, box.x, box.y, box.width, box.height]];
+}))"""
 _PRINTED = """(root, selector) => [...root.querySelectorAll(selector)].map(t => {
     const style = getComputedStyle(t), box = t.getBoundingClientRect();
     return [t.textContent, parseFloat(style.fontSize), style.fill, box.x + box.width / 2, box.y + box.height / 2];
@@ -170,14 +187,16 @@ class Reader:
 
     def values(self, block: str, name: str) -> list[list[float]]:
         """The numbers of a panel as the chart holds them; what is not finite is NaN."""
-        values: list[list[float]] = self.chart(block).evaluate(_PANEL, name)[0]
+        values: list[list[float]] = self.chart(block).evaluate(_VALUES, name)
         return values
+
+    def frames(self, block: str) -> dict[str, Frame]:
+        """Where the cells of each panel of a block are drawn in the window."""
+        return {name: Frame(*one) for name, one in self.chart(block).evaluate(_FRAMES).items()}
 
     def cell(self, block: str, name: str, row: int, col: int) -> Box:
         """Where a drawn cell stands in the window."""
-        values, (x, y, width, height) = self.chart(block).evaluate(_PANEL, name)
-        w, h = width / len(values[0]), height / len(values)
-        return Box(x + col * w, y + row * h, w, h)
+        return self.frames(block)[name].cells(row, col, row, col)
 
     def point(self, block: str, name: str, row: int, col: int) -> tuple[float, float]:
         """The middle of a cell, brought into sight first."""
@@ -201,9 +220,13 @@ class Reader:
 
     def outlines(self, block: str) -> list[Box]:
         """The outlines that the linked hover draws over a block."""
-        found = self.block(block).locator(".attnviz-linked rect").evaluate_all(
-            "all => all.map(r => { const b = r.getBoundingClientRect();"
-            " return [b.x, b.y, b.width, b.height, getComputedStyle(r).stroke]; })"
+        found = (
+            self.block(block)
+            .locator(".attnviz-linked rect")
+            .evaluate_all(
+                "all => all.map(r => { const b = r.getBoundingClientRect();"
+                " return [b.x, b.y, b.width, b.height, getComputedStyle(r).stroke]; })"
+            )
         )
         return [Box(*one) for one in found]
 
@@ -216,10 +239,10 @@ class Reader:
 
     def digits(self, block: str, name: str) -> dict[tuple[int, int], str]:
         """What is printed in the cells of a panel: (row, column) -> text."""
-        values, (x, y, width, height) = self.chart(block).evaluate(_PANEL, name)
-        w, h = width / len(values[0]), height / len(values)
-        places = [((p.y - y) // h, (p.x - x) // w, p.text) for p in self.printed(block)]
-        return {(int(r), int(c)): t for r, c, t in places if 0 <= r < len(values) and 0 <= c < len(values[0])}
+        frame = self.frames(block)[name]
+        w, h = frame.width / frame.columns, frame.height / frame.rows
+        places = [((p.y - frame.y) // h, (p.x - frame.x) // w, p.text) for p in self.printed(block)]
+        return {(int(r), int(c)): t for r, c, t in places if 0 <= r < frame.rows and 0 <= c < frame.columns}
 
     def ticks(self, block: str, name: str, letter: str) -> list[str]:
         """The labels along one axis, "x" or "y", of a panel."""

@@ -29,9 +29,8 @@ def test_what_linked_js_reads_of_plotly_says_where_the_cells_are(reader: Reader)
             assert down[4] - down[3] == pytest.approx(first.height, abs=0.5)
 
 
-@pytest.mark.parametrize("device_scale_factor", [1, 2])
-def test_hovering_outlines_the_row_and_the_column_in_every_panel(open_app: OpenApp, device_scale_factor: float) -> None:
-    reader = open_app("/?text=the+cat+sat+on+it&step=scores&s=3&u=1", device_scale_factor=device_scale_factor)
+def test_hovering_outlines_the_row_and_the_column_in_every_panel(open_app: OpenApp) -> None:
+    reader = open_app("/?text=the+cat+sat+on+it&step=scores&s=3&u=1")
     for block, name, row, col in (
         ("scores", "weights", 1, 2),
         ("scores", "key_t", 0, 4),

@@ -57,7 +57,9 @@ def test_the_axes_of_tokens_are_titled_in_the_letters_of_the_reader() -> None:
 def test_axes_that_are_the_same_are_tied_and_no_others(block: str) -> None:
     figure = reading.board(Experiment(CAT, d_k=3, d_v=2), block)
     group = {
-        (name, kind): reading.axis(figure, name, kind).get("matches", kind + reading.panel(figure, name)[kind + "axis"][1:])
+        (name, kind): reading.axis(figure, name, kind).get(
+            "matches", kind + reading.panel(figure, name)[kind + "axis"][1:]
+        )
         for name in reading.names(figure)
         for kind in "xy"
     }
@@ -122,7 +124,9 @@ def test_no_printed_letter_is_smaller_than_10_px(n_tokens: int, d: int) -> None:
         figure = reading.board(experiment, block)
         fonts = [trace | {"marker": {}} for trace in figure["data"]] + [figure["layout"]]  # a marker is no letter
         sizes = [value for key, value in reading.everything(fonts) if key == "size"]
-        sizes += [int(n) for note in figure["layout"]["annotations"] for n in re.findall(r"font-size:(\d+)", note["text"])]
+        sizes += [
+            int(n) for note in figure["layout"]["annotations"] for n in re.findall(r"font-size:(\d+)", note["text"])
+        ]
         assert sizes and min(sizes) >= 10
         for trace in figure["data"]:
             if trace.get("texttemplate"):

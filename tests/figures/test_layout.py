@@ -13,11 +13,7 @@ from attnviz.figures.layout import BLOCKS, CELL_LEAST, TARGET
 from attnviz.figures.panels import AXES
 from tests.figures import reading
 
-SIZES = [
-    (n, d_model, d_k)
-    for n in (1, 2, 6, 13, 24)
-    for d_model, d_k in ((1, 1), (8, 4), (1, 64), (64, 1), (64, 64))
-]
+SIZES = [(n, d_model, d_k) for n in (1, 2, 6, 13, 24) for d_model, d_k in ((1, 1), (8, 4), (1, 64), (64, 1), (64, 64))]
 # What stands left of each result, and what above it.
 FACTORS = {
     "query": ("x", "w_q"),
@@ -68,9 +64,7 @@ def boxes(figure: reading.Figure) -> list[Box]:
 
 def overlaps(a: Box, b: Box) -> bool:
     near = 0.5  # the size of a figure is rounded to whole pixels
-    return (
-        min(a.right, b.right) - max(a.left, b.left) > near and min(a.bottom, b.bottom) - max(a.top, b.top) > near
-    )
+    return min(a.right, b.right) - max(a.left, b.left) > near and min(a.bottom, b.bottom) - max(a.top, b.top) > near
 
 
 @pytest.mark.parametrize("block", BLOCKS)

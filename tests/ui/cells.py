@@ -65,10 +65,12 @@ def explained(run: Run, view: View) -> Arithmetic:
     return explain(trace, view.step, index, x=run.x, weight=weight, mask=run.mask, scale=run.scale)
 
 
-def some(name: str, count: int, seed: int = 0) -> Iterator[tuple[Run, View, Arithmetic]]:
+def some(
+    name: str, count: int, seed: int = 0, steps: tuple[str, ...] = STEPS
+) -> Iterator[tuple[Run, View, Arithmetic]]:
     """Yield `count` cells of each step of an experiment, drawn evenly."""
     drawn, run = random.Random(seed), EXPERIMENTS[name].run()
-    for step in STEPS:
+    for step in steps:
         for _ in range(count):
             view = view_of(step, *(drawn.randrange(n) for n in shape(run, step)))
             yield run, view, explained(run, view)

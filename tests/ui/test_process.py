@@ -1,0 +1,18 @@
+"""The collection of garbage: one thread for the process, and nothing of the heavy imports in its way."""
+
+import gc
+import threading
+
+from attnviz.ui import process
+
+
+def test_one_thread_collects_however_often_it_is_asked_for() -> None:
+    first, second = process.settle(), process.settle()
+    assert first is second
+    assert first.is_alive() and first.daemon
+    assert sum(thread.name == first.name for thread in threading.enumerate()) == 1
+
+
+def test_what_was_imported_is_frozen() -> None:
+    process.settle()
+    assert gc.get_freeze_count() > 10_000
