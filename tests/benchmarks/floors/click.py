@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
+import plotly.io as pio
 import streamlit as st
 
 SCRIPT = """
@@ -20,6 +21,8 @@ export default function ({ data, setTriggerValue }) {
   attach();
 }
 """
+
+pio.templates.default = None  # the figures are drawn as they came
 
 
 @st.cache_resource

@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
+import plotly.io as pio
 import streamlit as st
+
+pio.templates.default = None  # the figures are drawn as they came
 
 
 @st.cache_resource

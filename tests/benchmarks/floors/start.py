@@ -5,9 +5,11 @@ import os
 from pathlib import Path
 
 import plotly.graph_objects as go
+import plotly.io as pio
 import streamlit as st
 import torch
 
+pio.templates.default = None  # the figures are drawn as they came
 given = json.loads(Path(os.environ["ATTNVIZ_FLOOR"]).read_text(encoding="utf-8"))
 st.set_page_config(layout="wide")
 st.title(f"torch {torch.__version__}")
