@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,11 +73,27 @@ def draw(
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "showlegend": False,
+            "hovermode": "closest",
             "dragmode": False,  # a finger that drags scrolls the page; Plotly's own buttons switch to zoom
             "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": theme.quiet, "activecolor": theme.ink},
         },
     }
-    return go.Figure(figure)
+    # Every property above is Plotly's own (a test validates them); validating each again takes half of a run.
+    drawn = go.Figure(figure, _validate=False)
+    # Streamlit draws a chart twice, as new and again as changed: Plotly skips the second where it can see that nothing
+    # changed, which takes a revision of the data and no template (whose copy is another object each time).
+    drawn.layout.template = None
+    drawn.layout.datarevision = _revision(data)
+    return drawn
+
+
+def _revision(data: list[dict[str, Any]]) -> str:
+    digest = hashlib.blake2b(digest_size=8)
+    for trace in data:
+        for name in ("z", "x", "y"):
+            if name in trace:
+                digest.update(np.ascontiguousarray(trace[name]).tobytes())
+    return digest.hexdigest()
 
 
 def hover_panels(layout: Layout) -> list[dict[str, Any]]:

@@ -79,12 +79,18 @@ def _heading(computed: Computed, block: str, view: View, colours: Theme) -> None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{words[block]}**", width="content")
         zoom.offer_whole(f"block-{block}")
-        with st.popover(f"`{code(STEPS[block][0], computed.experiment, view.letters)}`", type="tertiary"):
-            for step in STEPS[block]:
-                if step == "masked" and computed.run.mask is None:
-                    continue
-                st.markdown(f"${formula(step, computed.experiment, view.letters, colours)}$")
-                st.code(code(step, computed.experiment, view.letters), language="python")
+        line = f"`{code(STEPS[block][0], computed.experiment, view.letters)}`"
+        formulas = st.popover(line, type="tertiary", key=f"formulas:{block}", on_change="rerun")
+        if formulas.open:  # a closed one costs nothing
+            with formulas:
+                _formulas(computed, block, view, colours)
+
+
+def _formulas(computed: Computed, block: str, view: View, colours: Theme) -> None:
+    for step in STEPS[block]:
+        if step != "masked" or computed.run.mask is not None:
+            st.markdown(f"${formula(step, computed.experiment, view.letters, colours)}$")
+            st.code(code(step, computed.experiment, view.letters), language="python")
 
 
 def _windows(computed: Computed) -> None:

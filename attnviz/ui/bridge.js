@@ -21,6 +21,7 @@ export default function ({ data, setTriggerValue, parentElement }) {
   if (!data.charts) return undefined;
   // Called again, in place, whenever the data changes: what the last call tied is untied first.
   if (parentElement.attnvizStop) parentElement.attnvizStop();
+  if (!data.charts.length) return undefined;
 
   let unlink = null, linked = [];
   const find = (chart) => document.querySelector(".st-key-" + chart.key + " .js-plotly-plot");
@@ -40,12 +41,21 @@ export default function ({ data, setTriggerValue, parentElement }) {
     const root = document.documentElement.dataset;
     root.attnvizLinked = Number(root.attnvizLinked || 0) + 1;
   };
-  const observer = new MutationObserver(attach);
+  // At most one look a frame, and only while a chart is new or gone: Plotly fills an element after it stands.
+  let asked = 0;
+  const look = () => {
+    asked = 0;
+    attach();
+    if (!linked.length || !linked.every((gd) => gd.isConnected)) ask();
+  };
+  const ask = () => { asked = asked || requestAnimationFrame(look); };
+  const observer = new MutationObserver(() => {
+    if (!linked.length || !linked.every((gd) => gd.isConnected)) ask();
+  });
   observer.observe(document.body, { childList: true, subtree: true });
-  const timer = setInterval(attach, 100); // Plotly fills an element some time after it stands
   const stop = () => {
     observer.disconnect();
-    clearInterval(timer);
+    cancelAnimationFrame(asked);
     if (unlink) unlink();
     unlink = null;
   };

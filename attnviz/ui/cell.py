@@ -36,13 +36,21 @@ def _dock(computed: Computed, charts: Charts, steps: tuple[str, ...]) -> None:
     if view.step not in steps:
         view = within(replace(view, step=steps[-1]), computed.run)
     explained = _explained(computed, view)
+    words = _words(computed, view, explained)
+    written_out = st.session_state.setdefault("written_out", False)
+    if written_out:
+        words += " &emsp; " + terms.formula_text(computed, view, explained)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(_words(computed, view, explained), width="stretch")
+        st.markdown(words, width="stretch")
         st.toggle(_("Write it out"), key="written_out")
-        with st.popover(_("Choose a cell"), width="content"):
-            _choose(computed, view, steps)
-    if st.session_state["written_out"]:
-        terms.show(computed, view, explained)
+        if written_out:
+            terms.offer_program(computed, view, explained)
+        choose = st.popover(_("Choose a cell"), width="content", key="choose", on_change="rerun")
+        if choose.open:  # a closed one costs nothing
+            with choose:
+                _choose(computed, view, steps)
+    if written_out:
+        terms.show_table(computed, view, explained)
     _connect(computed, charts, view)
     zoom.apply()
 

@@ -24,8 +24,10 @@ def show() -> None:
         _choice("mask", _("Mask"), _masks())
         _choice("scale", _("Scale"), _scales())
         _mask_sizes()
-        with st.popover(_("More settings"), width="content"):
-            _more()
+        more = st.popover(_("More settings"), width="content", key="more", on_change="rerun")
+        if more.open:  # a closed one costs nothing
+            with more:
+                _more()
         st.toggle(_("Several sequences"), key="several", on_change=_switch_box)
 
 
@@ -54,9 +56,11 @@ def _text() -> None:
                 placeholder=_("Type a few words"),
                 autocomplete="off",
             )
-        with st.popover(_("Examples"), width="content"):
-            for code, words in _presets().items():
-                st.button(words, key=f"preset.{code}", on_click=_take_preset, args=(code,), width="stretch")
+        examples = st.popover(_("Examples"), width="content", key="examples", on_change="rerun")
+        if examples.open:
+            with examples:
+                for code, words in _presets().items():
+                    st.button(words, key=f"preset.{code}", on_click=_take_preset, args=(code,), width="stretch")
 
 
 def _seed_text(key: str) -> None:

@@ -33,21 +33,10 @@ def symbol(step: str) -> str:
     return {"scaled": _("scaled"), "masked": _("masked")}.get(step) or plain_symbol(step)
 
 
-def show(computed: Computed, view: View, explained: Arithmetic) -> None:
-    """Draw the formula with its numbers, the table, and the program."""
-    if abs(explained.cell - explained.total) > explained.tolerance:  # typed: what is written out is the projection
-        explained = explained._replace(cell=explained.total)
-    digits = agreed_digits(explained)
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(_formula(computed, view, explained, digits), width="content")
-        with st.popover(_("Copy as Python"), width="content"):
-            st.caption(_("Runs alone, with torch, and prints this cell."))
-            st.code(
-                cell_program(explained, sentences.place(computed.run, view)),
-                language="python",
-                wrap_lines=True,
-            )
-    table = terms(computed.run, view, explained, digits)
+def show_table(computed: Computed, view: View, explained: Arithmetic) -> None:
+    """Draw the table of the sum."""
+    explained = projected(explained)
+    table = terms(computed.run, view, explained, agreed_digits(explained))
     if len(table) <= TERMS_SHOWN + 2:
         st.table(
             {markdown(head): [markdown(v) for v in cells] for head, cells in table.items()},
@@ -59,12 +48,30 @@ def show(computed: Computed, view: View, explained: Arithmetic) -> None:
         st.dataframe(table, hide_index=True, width="stretch")
 
 
-def _formula(computed: Computed, view: View, explained: Arithmetic, digits: int) -> str:
+def offer_program(computed: Computed, view: View, explained: Arithmetic) -> None:
+    """Offer the cell as a program."""
+    popover = st.popover(_("Copy as Python"), width="content", key="program", on_change="rerun")
+    if popover.open:
+        with popover:
+            st.caption(_("Runs alone, with torch, and prints this cell."))
+            text = cell_program(projected(explained), sentences.place(computed.run, view))
+            st.code(text, language="python", wrap_lines=True)
+
+
+def projected(explained: Arithmetic) -> Arithmetic:
+    """Return the arithmetic as it is written out: of a number that was typed, that of the projection it replaces."""
+    typed = abs(explained.cell - explained.total) > explained.tolerance
+    return explained._replace(cell=explained.total) if typed else explained
+
+
+def formula_text(computed: Computed, view: View, explained: Arithmetic) -> str:
+    """Return the formula, in Markdown: in index letters, and for this cell with its indices and value."""
+    explained = projected(explained)
     at = {"b": view.b, "s": view.s, "u": view.u}
     letters = EQUATIONS[view.step].split("->")[1]
     indices = ",".join(str(at.get(letter, view.feature) + 1) for letter in letters)
     name = {"scaled": r"\mathrm{scaled}", "masked": r"\mathrm{masked}"}.get(view.step) or plain_symbol(view.step)
-    value = number(explained.cell, digits).replace("∞", r"\infty").replace("−", "-")
+    value = number(explained.cell, agreed_digits(explained)).replace("∞", r"\infty").replace("−", "-")
     left = formula(view.step, computed.experiment, view.letters, current_theme())
     return f"${left}$ &emsp; ${name}_{{{indices}}} = {value}$"
 

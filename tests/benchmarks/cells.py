@@ -15,6 +15,7 @@ ON_TOP = """([block, x, y]) => {
 }"""
 SCROLL = """block => document.querySelector(bench.at.block.replace("{}", block))
   .scrollIntoView({ block: "center", behavior: "instant" })"""
+RAISE = "y => document.querySelector(bench.at.scroller).scrollBy(0, Math.round(y - 0.35 * innerHeight))"
 PANELS = """block => [...document.querySelectorAll(bench.at.block.replace("{}", block) + " " + bench.at.image)]
   .map((image) => { const r = image.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })"""
 # By the name of its trace, and by the axes that the trace names.
@@ -46,8 +47,10 @@ def cell_point(page: Page, block: str, name: str, cell: tuple[int, int], size: t
     Raises LookupError when something lies over it.
     """
     page.evaluate(SCROLL, block)
-    x, y, width, height = page.evaluate(PANEL, [block, name])
-    point = (x + width * (cell[1] + 0.5) / size[1], y + height * (cell[0] + 0.5) / size[0])
+    for _ in range(2):  # again after the scroll that brings it above what is docked at the bottom
+        x, y, width, height = page.evaluate(PANEL, [block, name])
+        point = (x + width * (cell[1] + 0.5) / size[1], y + height * (cell[0] + 0.5) / size[0])
+        page.evaluate(RAISE, point[1])
     if not page.evaluate(ON_TOP, [block, *point]):
         raise LookupError(f"cell {cell} of {name} must be in sight, but something lies over {point}")
     return point

@@ -25,6 +25,7 @@ SELECTORS = {
     "outlines": ".attnviz-linked",
     "table": '[data-testid="stTable"]',
     "title": "h1",
+    "scroller": '[data-testid="stMain"]',
 }
 WINDOW = {"width": 1440, "height": 900}
 LINKED = "() => Number(document.documentElement.dataset.attnvizLinked || 0)"

@@ -98,6 +98,7 @@ def new_page(contexts: Contexts, server: Server) -> Iterator[NewPage]:
         own.extend([context] if fresh else [])
         page = context.new_page()
         pages.append(page)
+        page.set_default_timeout(10_000)
         page.set_viewport_size({"width": viewport[0], "height": viewport[1]})
         watch.follow(page)
         if address is not None:

@@ -40,12 +40,13 @@ class Dock:
         cells = [[c.strip() for c in row.locator("th, td").all_inner_texts()] for row in rows]
         return Written(formulas[0], formulas[-1].rpartition("=")[2].strip(), cells)
 
-    def program(self) -> str:
-        """Open "Copy as Python", read the text and close it again."""
-        button = self.root.get_by_role("button", name=COPY)
-        button.click()
-        code = self.page.locator('[data-testid="stPopoverBody"] [data-testid="stCode"] code')
-        text = code.first.inner_text()
+    def copy_program(self) -> str:
+        """Open "Copy as Python", copy the text with its button, and return what is on the clipboard."""
+        self.root.get_by_role("button", name=COPY).click()
+        code = self.page.locator('[data-testid="stPopoverBody"] [data-testid="stCode"]')
+        code.hover()
+        code.locator('[aria-label="Copy to clipboard"]').click()
+        text: str = self.page.evaluate("() => navigator.clipboard.readText()")
         self.page.keyboard.press("Escape")
         return text
 
@@ -69,6 +70,17 @@ class Dock:
                 return
             self.page.keyboard.press(key)
         raise AssertionError(f"Tab never reached {selector}")
+
+    def choose_matrix_by_keyboard(self, words: str) -> None:
+        """Walk to the matrices, along them with the arrows, and take one with the space bar."""
+        self.tab_to('[data-testid="stPopoverBody"] [role="radio"]')
+        for _ in range(10):
+            if self.page.evaluate("() => document.activeElement.innerText") == words:
+                self.page.keyboard.press("Space")
+                self.reader.rest()
+                return
+            self.page.keyboard.press("ArrowRight")
+        raise AssertionError(f"the arrows never reached {words}")
 
     def type_number(self, key: str, value: int) -> None:
         """Walk to a number box, type over what it holds, and press Enter."""

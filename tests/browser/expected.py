@@ -9,7 +9,8 @@ from torch import Tensor
 
 from attnviz.experiment import Experiment, Run
 from attnviz.figures.panels import AXES
-from tests.browser.reader import BLOCKS, PANELS, Box, Reader
+from tests.browser.figure import BLOCKS, PANELS, Box
+from tests.browser.reader import Reader
 
 
 def tensor(run: Run, name: str, b: int = 0, h: int = 0) -> Tensor:
@@ -21,14 +22,14 @@ def tensor(run: Run, name: str, b: int = 0, h: int = 0) -> Tensor:
     if name == "x":
         return run.x[b]
     if name.startswith("w_"):
-        whole = {"w_q": run.w_q, "w_k": run.w_k, "w_v": run.w_v}[name]
+        weight = {"w_q": run.w_q, "w_k": run.w_k, "w_v": run.w_v}[name]
         head, size = (h if name == "w_q" else kv), (d if name == "w_v" else k)
-        return whole.unflatten(1, (-1, size))[:, head]  # (m, h*k) -> (m, h, k) -> (m, k)
+        return weight[:, head * size : (head + 1) * size]  # (m, h*k) -> (m, k)
     if name == "key_t":
         return trace.key[b, kv].T
     if name == "row_sums":
         return trace.weights[b, h].sum(-1, keepdim=True)
-    whole = getattr(trace, name)
+    whole: Tensor = getattr(trace, name)
     return whole[b, kv if name in ("key", "value") else h]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from playwright.sync_api import Locator, Page
 
 HEADER, ROW, COLUMN = 35, 35, 76  # CSS pixels; the editor sets the width of its columns
@@ -33,13 +35,19 @@ class Grid:
 
     def select(self, row: int, col: int) -> None:
         """Click a cell, both counted from 0 after the row's name."""
+        columns = len(self.head()) - 1
+        self._click(lambda width: width - (columns - col - 0.5) * COLUMN, row)
+
+    def select_name(self, row: int) -> None:
+        """Click the name of a row."""
+        self._click(lambda _width: 10, row)
+
+    def _click(self, x: Callable[[float], float], row: int) -> None:
         self.root.evaluate("grid => grid.scrollIntoView({ block: 'center' })")
         self.page.wait_for_timeout(SETTLE)
         box = self.canvas.bounding_box()
         assert box is not None
-        columns = len(self.head()) - 1
-        x = box["x"] + box["width"] - (columns - col - 0.5) * COLUMN
-        self.page.mouse.click(x, box["y"] + HEADER + (row + 0.5) * ROW)
+        self.page.mouse.click(box["x"] + x(box["width"]), box["y"] + HEADER + (row + 0.5) * ROW)
         self.page.wait_for_timeout(SETTLE)
 
     def put(self, row: int, col: int, text: str) -> None:

@@ -142,7 +142,7 @@ def leaves_the_machine(url: str) -> bool:
     return parts.scheme not in {"data", "blob", "about"} and parts.hostname not in HERE
 
 
-# On a page below the root, Streamlit looks for its server below that page first, and the browser logs that none is there.
+# On a page below the root, Streamlit looks for its server below that page first; the browser logs that none is there.
 SERVER_LOOKED_FOR = re.compile(r"https?://[^/]+/[a-z-]+/_stcore/(health|host-config)")
 
 

@@ -7,7 +7,8 @@ import pytest
 from attnviz.figures.panels import AXES
 from tests.browser import expected
 from tests.browser.conftest import OpenApp
-from tests.browser.reader import ALL_PANELS, BLOCKS, Reader
+from tests.browser.figure import ALL_PANELS, BLOCKS
+from tests.browser.reader import Reader
 
 PINS = """gd => gd._fullData.filter(t => t.type === "heatmap" && t.name !== "−∞").map(t => {
     const X = gd._fullLayout["xaxis" + t.xaxis.slice(1)], Y = gd._fullLayout["yaxis" + t.yaxis.slice(1)];
@@ -40,7 +41,7 @@ def test_hovering_outlines_the_row_and_the_column_in_every_panel(open_app: OpenA
         ("scores", "row_sums", 4, 0),
     ):
         reader.hover(block, name, row, col)
-        hovered = dict(zip(AXES[name], (row, col), strict=True))
+        hovered = {letter: i for letter, i in zip(AXES[name], (row, col), strict=True) if letter}
         for where in BLOCKS:
             found, right = reader.outlines(where), expected.outlines(reader, where, hovered, ("scores", 3, 1))
             assert expected.same_boxes(found, right), (block, name, where, found, right)

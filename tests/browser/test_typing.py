@@ -8,7 +8,8 @@ from attnviz.experiment import Experiment
 from attnviz.presets import PRESETS, preset
 from tests.browser import expected
 from tests.browser.conftest import OpenApp
-from tests.browser.reader import ALL_PANELS, Reader
+from tests.browser.figure import ALL_PANELS
+from tests.browser.reader import Reader
 
 
 def test_typing_changes_the_maps_without_enter_and_the_caret_stays(reader: Reader) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+import torch
 
 from attnviz.experiment import Experiment, Run, View
 from attnviz.figures.board import block_layout, draw
@@ -113,3 +114,33 @@ def everything(value: Any, key: str = "") -> list[tuple[str, Any]]:
     if isinstance(value, list):
         return [pair for inner in value for pair in everything(inner, key)]
     return [(key, value)]
+
+
+def expected(run: Run, b: int, h: int) -> dict[str, torch.Tensor]:
+    """Every matrix of one sequence and head, each head's columns cut out by reshaping and not as the figure does."""
+    trace = run.trace
+    assert trace is not None
+    n_heads, n_kv_heads = trace.query.shape[1], trace.key.shape[1]
+    of_query_head = [g for g in range(n_kv_heads) for _ in range(n_heads // n_kv_heads)]  # [0, 0, 1, 1]
+    g = of_query_head[h]
+    key, value = trace.key[b, g], trace.value[b, g]
+    return {
+        "x": run.x[b],
+        "w_q": run.w_q.unflatten(1, (n_heads, -1))[:, h],
+        "w_k": run.w_k.unflatten(1, (n_kv_heads, -1))[:, g],
+        "w_v": run.w_v.unflatten(1, (n_kv_heads, -1))[:, g],
+        "query": trace.query[b, h],
+        "key": key,
+        "value": value,
+        "key_t": key.T,
+        "scores": trace.scores[b, h],
+        "masked": trace.masked[b, h],
+        "weights": trace.weights[b, h],
+        "row_sums": trace.weights[b, h].sum(-1)[:, None],
+        "output": trace.output[b, h],
+    }
+
+
+def finite(tensor: torch.Tensor) -> np.ndarray:
+    """What a heatmap can hold: NaN, an empty cell, where the number is not finite."""
+    return torch.where(tensor.isfinite(), tensor, torch.nan).numpy()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.experiment import Experiment, Run, View
+from attnviz.experiment import Experiment, View
 from attnviz.figures.layout import BLOCKS
 from attnviz.limits import TOKENS_SHOWN
 from tests.figures import reading
@@ -15,36 +15,6 @@ from tests.figures import reading
 THREE = "the cat sat on the mat\nthe dog ran\nbirds"
 GROUPED: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_model": 6, "d_k": 3, "d_v": 5, "mask": "causal"}
 LONG = " ".join(f"word{i}" for i in range(40))
-
-
-def expected(run: Run, b: int, h: int) -> dict[str, torch.Tensor]:
-    """Every matrix of one sequence and head, each head's columns cut out by reshaping and not as the figure does."""
-    trace = run.trace
-    assert trace is not None
-    n_heads, n_kv_heads = trace.query.shape[1], trace.key.shape[1]
-    of_query_head = [g for g in range(n_kv_heads) for _ in range(n_heads // n_kv_heads)]  # [0, 0, 1, 1]
-    g = of_query_head[h]
-    key, value = trace.key[b, g], trace.value[b, g]
-    return {
-        "x": run.x[b],
-        "w_q": run.w_q.unflatten(1, (n_heads, -1))[:, h],
-        "w_k": run.w_k.unflatten(1, (n_kv_heads, -1))[:, g],
-        "w_v": run.w_v.unflatten(1, (n_kv_heads, -1))[:, g],
-        "query": trace.query[b, h],
-        "key": key,
-        "value": value,
-        "key_t": key.T,
-        "scores": trace.scores[b, h],
-        "masked": trace.masked[b, h],
-        "weights": trace.weights[b, h],
-        "row_sums": trace.weights[b, h].sum(-1)[:, None],
-        "output": trace.output[b, h],
-    }
-
-
-def finite(tensor: torch.Tensor) -> np.ndarray:
-    """What a heatmap can hold: NaN, an empty cell, where the number is not finite."""
-    return torch.where(tensor.isfinite(), tensor, torch.nan).numpy()
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -56,9 +26,11 @@ def test_every_panel_is_its_tensor(block: str, b: int, h: int) -> None:
     drawn = [name for row in BLOCKS[block] for name in row if name]
     assert sorted(reading.names(figure)) == sorted(drawn)
     for name in drawn:
-        np.testing.assert_array_equal(reading.z(figure, name), finite(expected(run, b, h)[name]), err_msg=name)
+        np.testing.assert_array_equal(
+            reading.z(figure, name), reading.finite(reading.expected(run, b, h)[name]), err_msg=name
+        )
     if block == "scores":
-        hidden = expected(run, b, h)["masked"].isneginf().numpy()
+        hidden = reading.expected(run, b, h)["masked"].isneginf().numpy()
         assert hidden.any()
         np.testing.assert_array_equal(reading.marks(figure, "masked", "−∞"), hidden)
 
@@ -88,12 +60,12 @@ def test_a_long_text_shows_a_window_of_the_same_numbers(from_s: int, from_u: int
     experiment = Experiment(LONG, mask="causal")
     run, view = experiment.run(), View(from_s=from_s, from_u=from_u)
     rows, columns = slice(s, s + TOKENS_SHOWN), slice(u, u + TOKENS_SHOWN)
-    whole = expected(run, 0, 0)
+    whole = reading.expected(run, 0, 0)
     scores = reading.board(experiment, "scores", view, run=run)
     windows = {"query": (rows, slice(None)), "key_t": (slice(None), columns), "row_sums": (rows, slice(None))}
     windows |= dict.fromkeys(("scores", "masked", "weights"), (rows, columns))
     for name, window in windows.items():
-        np.testing.assert_array_equal(reading.z(scores, name), finite(whole[name][window]), err_msg=name)
+        np.testing.assert_array_equal(reading.z(scores, name), reading.finite(whole[name][window]), err_msg=name)
     # A row of weights sums to 1 over all keys, though only a window of them is drawn.
     np.testing.assert_allclose(reading.z(scores, "row_sums"), 1, rtol=1e-6)
     assert reading.axis(scores, "weights", "x")["ticktext"] == [f"word{i}" for i in range(u, u + TOKENS_SHOWN)]
@@ -111,7 +83,7 @@ def test_a_difference_is_now_minus_unedited(block: str) -> None:
     experiment = Experiment(THREE, **GROUPED).with_cell("x", (0, 2, 1), 3.5).with_cell("k", (0, 1, 4), -2)
     run, base = experiment.run(), experiment.unedited().run()
     figure = reading.board(experiment, block, View(h=3), base=base, run=run)
-    now, before = expected(run, 0, 3), expected(base, 0, 3)
+    now, before = reading.expected(run, 0, 3), reading.expected(base, 0, 3)
     for name in reading.names(figure):
         difference = torch.where(now[name] == before[name], 0, now[name] - before[name])
         np.testing.assert_array_equal(reading.z(figure, name), difference.numpy(), err_msg=name)
@@ -133,7 +105,7 @@ def test_infinite_and_undefined_numbers_are_marked_each_by_its_name() -> None:
     np.testing.assert_array_equal(reading.marks(figure, "query", "∞"), query.isposinf().numpy())
     np.testing.assert_array_equal(reading.marks(figure, "query", "−∞"), query.isneginf().numpy())
     np.testing.assert_array_equal(reading.marks(figure, "query", "NaN"), query.isnan().numpy())
-    np.testing.assert_array_equal(reading.z(figure, "query"), finite(query))
+    np.testing.assert_array_equal(reading.z(figure, "query"), reading.finite(query))
     assert {t["text"] for t in figure["data"] if t.get("mode") == "text"} >= {"∞", "NaN"}
     for block in BLOCKS:
         scales = [v for k, v in reading.board(experiment, block, run=run)["layout"].items() if "coloraxis" in k]

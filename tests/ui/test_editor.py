@@ -60,7 +60,9 @@ def test_two_places_on_screen_are_never_one_cell_but_in_a_group(experiment: Expe
 
 
 @pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), float("-inf"), 1e39, -1e39, "text", "", None, [], {}, 10**400]
+    "value",
+    [float("nan"), float("inf"), float("-inf"), 1e39, -1e39, "text", "", None, [], {}, 10**400],
+    ids=lambda value: repr(value)[:12],
 )
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_what_is_no_finite_number_is_refused_in_one_sentence(value: Any, lang: str) -> None:
