@@ -17,5 +17,6 @@ page = st.navigation(
     position="top",
 )
 routing.once()
+state.arrive(page.url_path)
 header.show(page.title)  # stands before torch is loaded
 page.run()

@@ -151,7 +151,8 @@ def _masked(trace: AttentionTrace, index: Index, mask: Tensor | None) -> Factors
     full = trace.masked.shape
     scaled = trace.scaled[meet(index, full, trace.scaled.shape)]
     if mask is None:
-        if not torch.equal(scaled, trace.masked[index]):
+        same = torch.isclose(scaled, trace.masked[index], rtol=0, atol=0, equal_nan=True)
+        if not same:
             raise ValueError("mask: expected the mask of this trace, masked differs from scaled, got None")
         added = torch.zeros((), dtype=torch.float64)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from attnviz.core.arithmetic import Arithmetic
@@ -27,12 +28,17 @@ def agreed_digits(explained: Arithmetic) -> int:
 
     A float32 sum and a float64 one may fall on two sides of a rounding border; then another length agrees.
     """
-    return next((d for d in (4, 3, 5, 2, 6, 1) if _alike(explained, d)), 0)
+    return next((d for d in (4, 3, 5, 2, 6, 1, 0, *range(-1, -40, -1)) if _alike(explained, d)), 0)
 
 
 def _alike(explained: Arithmetic, digits: int) -> bool:
     printed = number(explained.cell, digits)
-    return printed == number(explained.total, digits) == f"{explained.total:.{digits}f}".replace("-", "−")
+    program = f"{_python(explained.total, digits)}".replace("-", "−").replace("inf", "∞").replace("nan", "NaN")
+    return printed == number(explained.total, digits) == program
+
+
+def _python(value: float, digits: int) -> str:
+    return f"{value:z.{digits}f}" if digits >= 0 else f"{round(value, digits) if math.isfinite(value) else value:.0f}"
 
 
 def cell_program(explained: Arithmetic, comment: str) -> str:
@@ -49,7 +55,7 @@ def cell_program(explained: Arithmetic, comment: str) -> str:
     Q = torch.tensor([1.0, 2.0], dtype=torch.float64)
     K = torch.tensor([1.0, 2.0], dtype=torch.float64)
     S = torch.einsum("k,k->", Q, K)
-    print(f"{S:.4f}")  # 5.0000
+    print(f"{S:z.4f}")  # 5.0000
     """
     lines = ["import torch", "", *(f"# {line}" for line in comment.splitlines())]
     for name, values in explained.factors.items():
@@ -59,7 +65,10 @@ def cell_program(explained: Arithmetic, comment: str) -> str:
     lines.append(f"{name} = {expression}")
     digits = agreed_digits(explained)
     printed = number(explained.cell, digits).replace("−∞", "-inf").replace("−", "-")
-    lines.append(f'print(f"{{{name}:.{digits}f}}")  # {printed}')
+    if digits >= 0:
+        lines.append(f'print(f"{{{name}:z.{digits}f}}")  # {printed}')  # z: a rounded zero has no sign
+    else:
+        lines.append(f'print(f"{{round({name}.item(), {digits}):.0f}}")  # {printed}')
     return "\n".join(lines)
 
 
@@ -75,7 +84,8 @@ def _last_line(explained: Arithmetic) -> tuple[str, str]:
         return "masked", "(scaled + mask).sum()"
     if step == "weights":
         u = explained.index[-1]
-        return "a", f"torch.softmax(masked, dim=-1).nan_to_num(0)[{u}]"
+        nowhere = not explained.products.isnan().any() and not explained.products.sum()
+        return "a", "torch.softmax(masked, dim=-1)" + (".nan_to_num(0)" if nowhere else "") + f"[{u}]"
     return "O", 'torch.einsum("u,u->", a, V)'
 
 

@@ -115,4 +115,4 @@ def number(value: float, digits: int) -> str:
         return "∞" if value > 0 else MINUS + "∞"
     step = Decimal(1).scaleb(-digits)
     rounded = abs(Decimal(value)).quantize(step, rounding=ROUND_HALF_UP, context=_EXACT)
-    return (MINUS if value < 0 and rounded else "") + str(rounded)
+    return (MINUS if value < 0 and rounded else "") + f"{rounded:f}"

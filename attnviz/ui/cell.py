@@ -37,12 +37,13 @@ def _dock(computed: Computed, charts: Charts, steps: tuple[str, ...]) -> None:
         view = within(replace(view, step=steps[-1]), computed.run)
     explained = _explained(computed, view)
     words = _words(computed, view, explained)
-    written_out = st.session_state.setdefault("written_out", False)
+    written_out = st.session_state.setdefault("_written_out", False)
+    st.session_state["written_out"] = written_out
     if written_out:
         words += " &emsp; " + terms.formula_text(computed, view, explained)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(words, width="stretch")
-        st.toggle(_("Write it out"), key="written_out")
+        st.toggle(_("Write it out"), key="written_out", on_change=_write_out)
         if written_out:
             terms.offer_program(computed, view, explained)
         choose = st.popover(_("Choose a cell"), width="content", key="choose", on_change="rerun")
@@ -53,6 +54,10 @@ def _dock(computed: Computed, charts: Charts, steps: tuple[str, ...]) -> None:
         terms.show_table(computed, view, explained)
     _connect(computed, charts, view)
     zoom.apply()
+
+
+def _write_out() -> None:
+    st.session_state["_written_out"] = st.session_state["written_out"]
 
 
 def _choose(computed: Computed, view: View, steps: tuple[str, ...]) -> None:
@@ -67,7 +72,7 @@ def _choose(computed: Computed, view: View, steps: tuple[str, ...]) -> None:
         if letter in ("s", "u"):
             words += f" = {markdown(tokens[at])}"
         st.session_state[f"at:{field}"] = at + 1
-        st.number_input(words, 1, size, key=f"at:{field}", on_change=_move, args=(field,))
+        st.number_input(words, 1, size, None, key=f"at:{field}", on_change=_move, args=(field,))
 
 
 def fields(step: str) -> tuple[str, str]:
@@ -133,7 +138,7 @@ def _clicked() -> None:
     cell = bridge.event("cell")
     if not cell or cell["name"] not in STEP_OF:
         return
-    st.session_state["written_out"] = True
+    st.session_state["_written_out"] = True
     name, row, column = cell["name"], int(cell["row"]), int(cell["col"])
     step = STEP_OF[name]
     if name == "key_t":

@@ -32,7 +32,8 @@ def show() -> None:
 
 
 def _text() -> None:
-    several = st.session_state.setdefault("several", "\n" in state.experiment().text)
+    several = st.session_state.setdefault("_several", "\n" in state.experiment().text)
+    st.session_state.setdefault("several", several)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if several:
             _seed_text("text_area")
@@ -76,6 +77,7 @@ def _take_text(key: str) -> None:
 def _switch_box() -> None:
     """Carry the text over to the other box: a line of text has no borders, so that they become spaces there."""
     text = state.experiment().text
+    st.session_state["_several"] = st.session_state["several"]
     if st.session_state["several"]:
         kept = st.session_state.get("_lines", text)
         text = kept if " ".join(kept.splitlines()) == text else text
@@ -90,7 +92,7 @@ def _switch_box() -> None:
 def _take_preset(code: str) -> None:
     chosen = preset(code)
     state.change(chosen)
-    st.session_state["several"] = "\n" in chosen.text
+    st.session_state["_several"] = st.session_state["several"] = "\n" in chosen.text
     for key in ("text_line", "text_area"):
         st.session_state.pop(key, None)
 
@@ -133,7 +135,9 @@ def _take_groups() -> None:
 
 def _number(field: str, label: str, *, width: int) -> None:
     limit = LIMITS[field]
-    st.number_input(label, limit.low, limit.high, step=limit.step, width=width, **state.of_experiment(field))
+    st.number_input(
+        label, limit.low, limit.high, value=None, step=limit.step, width=width, **state.of_experiment(field)
+    )
 
 
 def _choice(field: str, name: str, words: dict[str, str]) -> None:

@@ -51,6 +51,7 @@ def _grid(computed: Computed, name: str) -> None:
     if AXES[name][0] != "m":
         frame = frame.iloc[: computed.run.lengths[view.b]]  # rows of padding stay 0
     signature = (
+        st.session_state["_page"],  # a page that is newly opened has an editor of its own
         name,
         view.b,
         view.h,
@@ -104,7 +105,7 @@ def put(experiment: Experiment, name: str, index: tuple[int, ...], value: Any) -
     """Return the experiment with one number typed in, or as it was and why the number was refused."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number) or abs(number) > 3.4e38:
         return experiment, _("A cell of {name} needs a finite number: the number before it stays.").format(

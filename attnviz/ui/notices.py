@@ -23,7 +23,7 @@ def word(notice: Notice) -> str:
     """Word one notice, in Markdown."""
     name, value = markdown(notice.name), markdown(notice.value)
     limit = LIMITS.get(notice.name)
-    if notice.name == "n_kv_heads":
+    if notice.name == "n_kv_heads" and notice.code != "repeated":
         return _("The link asks for {value} key-value heads; their number must divide that of the heads.").format(
             value=value
         )

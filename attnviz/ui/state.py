@@ -18,6 +18,9 @@ from attnviz.limits import UNDO
 from attnviz.links import Notice, read_query
 
 
+_HELD = ("experiment", "view", "notices", "past")
+
+
 class Bound(TypedDict):
     """What ties a widget to a field."""
 
@@ -33,6 +36,18 @@ def begin() -> None:
         experiment, view, notices = read_query(query)
         st.session_state.update(experiment=experiment, view=view, notices=notices, past=[])
     locale.use(language())
+
+
+def arrive(page: str) -> None:
+    """Let a page that is newly opened seed its widgets again: their keys outlive them, what they show does not.
+
+    Keys with an underscore are no widgets'.
+    """
+    if st.session_state.get("_page") != page:
+        st.session_state["_page"] = page
+        for key in list(st.session_state):
+            if key not in _HELD and not str(key).startswith("_"):
+                del st.session_state[key]
 
 
 def language() -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.browser.harness import Server, Watch, find_browser, launch_browser, running_app
+from tests.browser.harness import LISTEN, Server, Watch, find_browser, launch_browser, running_app
 from tests.browser.reader import Reader
 
 NewPage = Callable[..., Page]
@@ -66,6 +66,7 @@ def contexts(browser: Browser, server: Server) -> Iterator[Contexts]:
                 permissions=["clipboard-read", "clipboard-write"],
                 device_scale_factor=scale,
             )
+            made.add_init_script(LISTEN)
             if fresh:
                 return made
             opened[key] = made

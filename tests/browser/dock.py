@@ -10,6 +10,11 @@ from playwright.sync_api import Locator
 from tests.browser.reader import Reader
 
 COPY = re.compile("Copy as Python|Python")
+_WORDS = """said => {
+    const copy = said.cloneNode(true);
+    copy.querySelectorAll('.katex').forEach(formula => formula.remove());
+    return copy.textContent;
+}"""
 
 
 class Written(NamedTuple):
@@ -28,7 +33,9 @@ class Dock:
         self.root = reader.page.locator('[data-testid="stBottom"]')
 
     def sentence(self) -> str:
-        return self.root.locator('[data-testid="stMarkdown"]').first.inner_text()
+        """What the dock says in words; a formula that stands beside them is left out."""
+        words: str = self.root.locator('[data-testid="stMarkdown"]').first.evaluate(_WORDS)
+        return " ".join(words.split())
 
     def is_written_out(self) -> bool:
         return self.root.locator('[data-testid="stTable"], [data-testid="stDataFrame"]').count() > 0

@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page
 
 from tests.browser.harness import wait_idle
 
+QUIET = 200  # ms; the live text box sends after 120
 BLOCKS = ("projections", "scores", "output")
 PANELS = {
     "projections": ("x", "w_q", "w_k", "w_v", "query", "key", "value"),
@@ -87,7 +88,7 @@ class Board:
 
     def rest(self) -> Self:
         """Wait until the app has answered all that was done."""
-        wait_idle(self.page)
+        wait_idle(self.page, quiet=QUIET)
         return self
 
     def block(self, block: str) -> Locator:

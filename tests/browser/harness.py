@@ -163,7 +163,7 @@ class Watch:
     def console(self, message: ConsoleMessage) -> None:
         looked = "404" in message.text and SERVER_LOOKED_FOR.fullmatch(message.location.get("url", ""))
         if message.type == "error" and not looked:
-            self.problems.append(f"console error: {message.text} ({message.location.get('url', '')})")
+            self.problems.append(f"console error: {message.text} ({message.location.get('url', '')[:300]})")
 
     def request(self, request: Request) -> None:
         self.address(request.url)
@@ -173,6 +173,15 @@ class Watch:
             self.problems.append(f"request that leaves the machine: {url}")
 
 
+# When a page last spoke to its server and last heard from it: a run that was asked for may be long in coming.
+LISTEN = """window.WebSocket = class extends WebSocket {
+    constructor(...given) {
+        super(...given);
+        this.addEventListener('message', () => { window.lastHeard = performance.now(); });
+    }
+    send(data) { window.lastSaid = performance.now(); super.send(data); }
+};"""
+
 IDLE = """quiet => {
     const app = document.querySelector('[data-testid="stApp"]');
     // An element whose code is still being fetched shows a skeleton; a chart stands before it is painted.
@@ -180,7 +189,8 @@ IDLE = """quiet => {
         && app.dataset.testConnectionState === 'CONNECTED'
         && !app.querySelector('[data-stale="true"], [data-testid$="Skeleton"]')
         && [...app.querySelectorAll('[data-testid="stPlotlyChart"]')].every(c => c.querySelector('.main-svg'))
-        && document.fonts.status === 'loaded';
+        && document.fonts.status === 'loaded'
+        && !(window.lastSaid >= (window.lastHeard ?? 0));
     const now = performance.now();
     if (!idle) { window.idleSince = undefined; return false; }
     window.idleSince ??= now;
@@ -192,7 +202,8 @@ def wait_idle(page: Page, *, quiet: float = 300, timeout: float = 30_000) -> Non
     """Wait until Streamlit has been at rest for `quiet` ms: no run going on, nothing stale, all painted.
 
     `quiet` must be longer than the pause after which a live text box sends what was typed (250 ms as it
-    comes). Raises playwright's TimeoutError after `timeout` ms.
+    comes). In a context with the script LISTEN, what was asked of the server must also have been answered.
+    Raises playwright's TimeoutError after `timeout` ms.
     """
     page.evaluate("() => { window.idleSince = undefined; }")
     page.wait_for_function(IDLE, arg=quiet, polling=25, timeout=timeout)

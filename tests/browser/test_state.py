@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 from attnviz.presets import preset
 from tests.browser import expected
 from tests.browser.conftest import OpenApp
-from tests.browser.harness import Server, Watch, running_app
+from tests.browser.harness import LISTEN, Server, Watch, running_app
 from tests.browser.reader import Reader
 
 NAMES = ("Projections", "Scores to weights", "Weights to output", "Explore")
@@ -36,6 +36,16 @@ def test_pages_share_the_experiment_and_the_link_follows(open_app: OpenApp) -> N
     assert reader.state()[0].mask == "causal" and reader.chosen("scale") == "off"
 
 
+def test_several_sequences_and_the_chosen_one_survive_page_switches(open_app: OpenApp) -> None:
+    text = "the cat sat\na dog"
+    reader = open_app("/?text=the+cat+sat%0Aa+dog&n_heads=2&b=1&h=1")
+    for name in NAMES:
+        reader.go(name)
+        expect(reader.area).to_have_value(text)
+        assert (reader.chosen("b"), reader.chosen("h"), reader.number("n_heads")) == ("2", "2", 2), name
+        assert reader.state()[0].text == text and (reader.state()[1].b, reader.state()[1].h) == (1, 1), name
+
+
 def test_back_never_loses_what_was_typed(open_app: OpenApp) -> None:
     reader = open_app("/?d_k=2")
     for text in ("one", "one two", "one two three"):
@@ -59,6 +69,7 @@ def just_started(browser: Browser, tmp_path: Path) -> Iterator[Reader]:
     watch = Watch()
     with running_app(tmp_path / "log") as server:
         context = browser.new_context(base_url=server.url, locale="en-US", viewport={"width": 1440, "height": 1000})
+        context.add_init_script(LISTEN)
         page = context.new_page()
         page.set_default_timeout(20_000)
         watch.follow(page)

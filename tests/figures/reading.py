@@ -77,7 +77,7 @@ def edited(figure: Figure, name: str) -> set[tuple[int, int]]:
     of = panel(figure, name)
     found = [t for t in figure["data"] if t["name"] == "edited" and t["xaxis"] == of["xaxis"]]
     return {
-        (int(round(float(row))), int(round(float(column))))
+        (round(float(row)), round(float(column)))
         for trace in found
         for row, column in zip(array(trace["y"]), array(trace["x"]), strict=True)
     }

@@ -1,5 +1,6 @@
 """Colours: digits read on every cell, letters have one hue everywhere, and nothing depends on red and green alone."""
 
+import itertools
 import tomllib
 from pathlib import Path
 
@@ -19,7 +20,7 @@ def rgb(colour: str) -> RGB:
 
 def at(scale: Scale, place: float) -> RGB:
     """The colour that Plotly shows at `place`: straight between two stops."""
-    for (low, first), (high, second) in zip(scale, scale[1:], strict=False):
+    for (low, first), (high, second) in itertools.pairwise(scale):
         if place <= high:
             part = (place - low) / (high - low)
             a, b = rgb(first), rgb(second)

@@ -31,10 +31,7 @@ TOKENS = {
     "": "∅",
     "\x00": "␀",
     "\x7f": "␡",
-    "👩‍🚀": "👩‍🚀",
-    "🇫🇷": "🇫🇷",
-    "مرحبا": "مرحبا",
-    "猫": "猫",
+    **{token: token for token in ("👩‍🚀", "🇫🇷", "مرحبا", "猫")},
     "\u200b": "U+200B",
     "\u200d": "U+200D",
     "\u202e": "U+202E",
@@ -76,14 +73,11 @@ def test_a_label_shows_the_token_as_it_is(token: str) -> None:
 
 
 def test_the_labels_of_a_figure_are_the_tokens() -> None:
-    tokens = [t for t in TOKENS if t and not t.isspace() and " " not in t and "\t" not in t]
-    figure = reading.board(Experiment(" ".join(tokens[:24]), "spaces"), "scores")
+    tokens = [t for t in TOKENS if t.split() == [t] and t.isprintable()][:24]
+    figure = reading.board(Experiment(" ".join(tokens), "spaces"), "scores")
     labels = [Text(label) for label in reading.axis(figure, "scores", "x")["ticktext"]]
-    assert len(labels) == len(tokens[:24])
-    for token, label in zip(tokens, labels, strict=False):
-        assert not label.tags
-        if TOKENS[token] is not None:
-            assert label.data == TOKENS[token].replace("\x00", "\ufffd") or token == "\x00"
+    assert [label.tags for label in labels] == [[]] * len(tokens)
+    assert all(TOKENS[token] in (None, label.data) for token, label in zip(tokens, labels, strict=True))
 
 
 def test_a_very_long_token_is_cut_with_an_ellipsis() -> None:
@@ -153,7 +147,6 @@ def test_markdown_breaks_what_would_become_an_arrow_or_a_dash() -> None:
 @given(st.text(alphabet=st.characters(codec="ascii", categories=("P", "S", "L", "N")), min_size=1))
 def test_markdown_loses_nothing(typed: str) -> None:
     escaped = text.markdown(typed).replace("\u200b", "")
-    assert "".join(escaped[i] for i in range(len(escaped)) if escaped[i] != "\\" or (i and escaped[i - 1] == "\\"))
     unescaped = ""
     i = 0
     while i < len(escaped):

@@ -1,7 +1,5 @@
 """Sessions of a server that has already shown a page."""
 
-from collections.abc import Iterator
-
 import pytest
 from streamlit.testing.v1 import app_test
 
@@ -9,7 +7,6 @@ from tests.pages.session import WarmPagesManager
 
 
 @pytest.fixture(autouse=True)
-def warm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def warm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let AppTest behave as a server after its first page."""
     monkeypatch.setattr(app_test, "PagesManager", WarmPagesManager)
-    yield

@@ -21,6 +21,7 @@ BLOCKS = {
     "scores": ("scores",),
     "output": ("output",),
 }
+POPOVERS = ("more", "examples", "choose", "program", *(f"formulas:{block}" for block in BLOCKS["explore"]))
 _SHARED = ("language", "copy_link")  # widgets of app.py: a browser forgets all others when the page changes
 
 
@@ -38,7 +39,7 @@ class WarmPagesManager(PagesManager):
 class Session:
     """A reader in front of the app."""
 
-    def __init__(self, page: str = "explore", *, locale: str = "en-US", theme: str = "light", **query: Any) -> None:
+    def __init__(self, page: str = "explore", /, *, locale: str = "en-US", theme: str = "light", **query: Any) -> None:
         self.at = AppTest.from_file(str(APP), default_timeout=60)
         self.at.context.update(locale=locale, theme=theme)
         self.at.query_params.update(query)
@@ -107,12 +108,22 @@ class Session:
     # ---- what the reader does ----
 
     def widget(self, key: str) -> Any:
-        """Return the widget of a field: a translated one has the language in its key, some have what they do."""
+        """Return the widget of a field, which a popover may hide."""
+        found = self._find(key)
+        if found is None:
+            self.open(*POPOVERS)
+            found = self._find(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def _find(self, key: str) -> Any:
+        # A translated widget has the language in its key; some have what they do.
         for element in self.at:
             found = str(getattr(element, "key", None) or "")
             if hasattr(element, "set_value") and key in (found, found.rpartition(".")[0], found.partition(":")[2]):
                 return element
-        raise KeyError(key)
+        return None
 
     def set(self, key: str, value: Any) -> "Session":
         """Give a widget a value."""
@@ -122,13 +133,14 @@ class Session:
 
     def press(self, key: str) -> "Session":
         """Press a button."""
-        self.at.button(key=key).click()
+        self.widget(key).click()
         self.at.run()
         return self
 
-    def open(self, key: str) -> "Session":
-        """Open an expander that computes only when it is open."""
-        self.at.session_state[key] = True
+    def open(self, *keys: str) -> "Session":
+        """Open expanders and popovers, which compute only when they are open."""
+        for key in keys:
+            self.at.session_state[key] = True
         self.at.run()
         return self
 

@@ -1,4 +1,4 @@
-"""A click, or the keyboard, opens one cell: its sentence, its arithmetic and its program, all with the cell's number."""
+"""A click, or the keyboard, opens one cell: its sentence, arithmetic and program, all with the cell's number."""
 
 import contextlib
 import io
@@ -44,6 +44,7 @@ def rows(table: Any) -> list[list[str]]:
 
 
 def programs(session: Session) -> list[str]:
+    session.open("program")
     return [code.value for code in session.at.code if code.value.startswith("import torch")]
 
 
@@ -55,8 +56,8 @@ def run(program: str) -> str:
 
 
 @pytest.mark.parametrize("panel", CLICKS)
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_click_opens_the_cell(panel: str, lang: str) -> None:
+def test_a_click_opens_the_cell(panel: str) -> None:
+    lang = "zh" if panel in ("scores", "value", "row_sums") else "en"
     session = Session(lang=lang, **QUERY).click(panel, 1, 2)
     assert session.sound()
     expected = View(lang=lang, h=3, **CLICKS[panel])
@@ -121,7 +122,7 @@ def test_written_out_has_the_whole_row_of_exponentials() -> None:
     shares = [number(float(w), 4) for w in weights.weights[0, 0, 1]]
     assert read["share"][:-1] == shares and read["share"][-1] == "1.0000"
     assert [re.sub(r"\\", "", str(c)) for c in table.value.columns][1:7] == [
-        f"{i} {token}" for i, token in enumerate("the cat sat on the mat".split(), 1)
+        f"{i} {token}" for i, token in enumerate(["the", "cat", "sat", "on", "the", "mat"], 1)
     ]
 
 

@@ -28,7 +28,7 @@ def test_the_cell_that_is_typed_is_the_cell_that_changes(experiment: Experiment,
     run = experiment.run()
     assert run.trace is not None
     for b, h in itertools.product(range(len(run.tokens)), range(experiment.n_heads)):
-        rows, columns = matrix(run, name, b, h).shape
+        _rows, columns = matrix(run, name, b, h).shape
         assert columns
         for row, column in {(0, 0), (min(1, run.lengths[b] - 1), columns - 1)}:
             index = cell_index(name, b, h, row, column, run.trace)
