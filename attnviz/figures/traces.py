@@ -53,7 +53,7 @@ def traces(slot: Slot, n: str, cell: float, theme: Theme, bar: str) -> list[dict
 
 
 def digits_that_fit(values: npt.NDArray[np.float32], cell: float) -> str:
-    """Return Plotly's template for the digits of a panel: two decimals, or as many as its widest number leaves room for.
+    """Return Plotly's template for the digits of a panel: two decimals, or as many as its widest number has room for.
 
     >>> digits_that_fit(np.array([0.31, -2.5], dtype="f"), 36), digits_that_fit(np.array([1e9], dtype="f"), 36)
     ('%{z:.2f}', '')

@@ -62,8 +62,8 @@ def show_text(experiment: Experiment, n_cut: int) -> None:
     if n_cut:
         st.info(
             n_(
-                "{n} token is not computed: at most {most} of a sequence, and {mb} MB in all. The text stays in the box.",
-                "{n} tokens are not computed: at most {most} of a sequence, and {mb} MB in all. The text stays in the box.",
+                "{n} token is not computed: at most {most} of a sequence, {mb} MB in all. The text stays in the box.",
+                "{n} tokens are not computed: at most {most} of a sequence, {mb} MB in all. The text stays in the box.",
                 n_cut,
             ).format(n=n_cut, most=TOKENS, mb=TRACE_BYTES // 2**20)
         )

@@ -14,7 +14,10 @@ from attnviz.ui.compute import Computed
 
 
 def begin(words: str) -> Computed:
-    """Say what the page is about ({s} and {u} stand for the token letters), draw the shared controls and compute; without tokens the page ends here."""
+    """Say what the page is about, draw the shared controls and compute; without tokens the page ends here.
+
+    {s} and {u} in the words stand for the letters of the tokens.
+    """
     routing.require_app()
     process.settle()
     letters = state.view().letters

@@ -77,14 +77,22 @@ def contexts(browser: Browser, server: Server) -> Iterator[Contexts]:
         made.close()
 
 
+@pytest.fixture(scope="package")
+def spare() -> dict[BrowserContext, list[Page]]:
+    """Pages that no test uses now: one that has shown the app shows it again twice as fast as a new one."""
+    return {}
+
+
 @pytest.fixture
-def new_page(contexts: Contexts, server: Server) -> Iterator[NewPage]:
+def new_page(contexts: Contexts, spare: dict[BrowserContext, list[Page]], server: Server) -> Iterator[NewPage]:
     """Open pages of the app: new_page("/?lang=zh", color_scheme="dark").
 
     Pages of the same options share a context, that is caches and local storage; `fresh` gives one of its own, as
     another machine has. Pass None as the address to get a blank page, on which `page.goto("/...")` is to be called.
     """
-    watch, pages, own, start = Watch(), [], [], server.log_file.stat().st_size
+    watch, start = Watch(), server.log_file.stat().st_size
+    pages: list[Page] = []
+    own: list[BrowserContext] = []
 
     def open_page(
         address: str | None = "/",
@@ -97,8 +105,9 @@ def new_page(contexts: Contexts, server: Server) -> Iterator[NewPage]:
     ) -> Page:
         context = contexts(fresh, locale, color_scheme, device_scale_factor)
         own.extend([context] if fresh else [])
-        page = context.new_page()
-        pages.append(page)
+        page = spare[context].pop() if spare.get(context) else context.new_page()
+        if not fresh:
+            pages.append(page)
         page.set_default_timeout(10_000)
         page.set_viewport_size({"width": viewport[0], "height": viewport[1]})
         watch.follow(page)
@@ -107,8 +116,12 @@ def new_page(contexts: Contexts, server: Server) -> Iterator[NewPage]:
         return page
 
     yield open_page
-    for opened in (*pages, *own):
-        opened.close()
+    for context in own:
+        context.close()
+    for page in pages:
+        page.goto("about:blank")
+        watch.unfollow(page)
+        spare.setdefault(page.context, []).append(page)
     problems = list(watch.problems)
     if "Traceback (most recent call last)" in (log := server.log(start)):
         problems.append(f"the app logged a traceback:\n{log[-4000:]}")

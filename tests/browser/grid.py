@@ -52,10 +52,13 @@ class Grid:
 
     def put(self, row: int, col: int, text: str) -> None:
         """Click a cell, type over it and press Enter."""
-        self.select(row, col)
-        self.page.keyboard.press("Enter")
         box = self.page.locator("input.gdg-input")
-        box.wait_for()
+        for _ in range(4):  # while the page still moves, a click may miss
+            self.select(row, col)
+            self.page.keyboard.press("Enter")
+            self.page.wait_for_timeout(SETTLE)
+            if box.is_visible():
+                break
         self.page.keyboard.press("Control+A")
         self.page.keyboard.type(text)
         self.page.wait_for_timeout(SETTLE)

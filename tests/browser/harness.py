@@ -5,7 +5,6 @@ none.
 """
 
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -15,16 +14,16 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Playwright, Request, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+
+from tests.browser.watch import Watch as Watch  # for those who only know this file
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-HERE = {"127.0.0.1", "localhost", "::1"}
 ARGUMENTS = [
     "--no-sandbox",  # CI runs as root, where the sandbox refuses to start; only our own pages are opened
     "--disable-gpu",
@@ -129,49 +128,7 @@ def wait_until_healthy(server: Server, seconds: float) -> None:
     raise RuntimeError(f"the app was not healthy within {seconds:g} s; its log ends:\n{server.log()[-4000:]}")
 
 
-# ---- what a page must not do ----
-
-
-def leaves_the_machine(url: str) -> bool:
-    """Say whether a request goes to another machine; data: and blob: go nowhere.
-
-    >>> [leaves_the_machine(u) for u in ("http://127.0.0.1:80/x", "data:,a", "ws://localhost", "https://example.org/")]
-    [False, False, False, True]
-    """
-    parts = urlsplit(url)
-    return parts.scheme not in {"data", "blob", "about"} and parts.hostname not in HERE
-
-
-# On a page below the root, Streamlit looks for its server below that page first; the browser logs that none is there.
-SERVER_LOOKED_FOR = re.compile(r"https?://[^/]+/[a-z-]+/_stcore/(health|host-config)")
-
-
-@dataclass
-class Watch:
-    """All that a page did and must not do, in order."""
-
-    problems: list[str] = field(default_factory=list)
-
-    def follow(self, page: Page) -> None:
-        """Record console errors, uncaught errors, crashes and requests to other machines from now on."""
-        page.on("console", self.console)
-        page.on("pageerror", lambda error: self.problems.append(f"uncaught error: {error}"))
-        page.on("crash", lambda _page: self.problems.append("the page crashed"))
-        page.on("request", self.request)
-        page.on("websocket", lambda socket: self.address(socket.url))
-
-    def console(self, message: ConsoleMessage) -> None:
-        looked = "404" in message.text and SERVER_LOOKED_FOR.fullmatch(message.location.get("url", ""))
-        if message.type == "error" and not looked:
-            self.problems.append(f"console error: {message.text} ({message.location.get('url', '')[:300]})")
-
-    def request(self, request: Request) -> None:
-        self.address(request.url)
-
-    def address(self, url: str) -> None:
-        if leaves_the_machine(url):
-            self.problems.append(f"request that leaves the machine: {url}")
-
+# ---- waiting ----
 
 # When a page last spoke to its server and last heard from it: a run that was asked for may be long in coming.
 LISTEN = """window.WebSocket = class extends WebSocket {

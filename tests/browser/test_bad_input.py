@@ -19,7 +19,8 @@ ODD = (
 )
 
 
-def test_odd_tokens_are_shown_literally_and_nothing_is_run(reader: Reader) -> None:
+def test_odd_tokens_are_shown_literally_and_nothing_is_run(open_app: OpenApp) -> None:
+    reader = open_app(fresh=True)
     reader.page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
     reader.settings().choose("tokenizer", "split at spaces")
     reader.page.keyboard.press("Escape")
