@@ -7,8 +7,9 @@ from attnviz.ui import page, source
 
 computed = page.begin(
     _(
-        "Every query is compared with every key: their dot product is a score. Scores are scaled, masked, and each row "
-        "is turned by softmax into weights that sum to 1. Row {s} is the token that reads, column {u} the one that is read."
+        "Every query is compared with every key: their dot product is a score. Scores are scaled, masked, and each "
+        "row is turned by softmax into weights that sum to 1. Row {s} is the token that reads, column {u} the one "
+        "that is read."
     )
 )
 charts = page.board(computed, "scores")

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-MINUS = "−"  # U+2212: what Plotly prints, so that a table and a figure read alike
+MINUS = "−"  # U+2212, as on Plotly's axes (in cells it prints a hyphen)
 _EXACT = Context(prec=400)  # digits enough for any float
 _SPACES = {"\n": "⏎", "\r": "␍", "\t": "⇥", " ": "␣"}
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
@@ -102,7 +102,7 @@ def markdown(text: str) -> str:
 
 
 def number(value: float, digits: int) -> str:
-    """Print a number with `digits` decimals exactly as Plotly prints it in a cell.
+    """Print a number with `digits` decimals, rounded exactly as Plotly rounds it in a cell.
 
     Ties go away from zero, on the exact value, and a rounded zero has no sign.
 

@@ -70,6 +70,7 @@ def _grid(computed: Computed, name: str) -> None:
         key=key,
         on_change=_take,
         args=(key, name, view.b, view.h, computed.run.trace),
+        disabled=["_index"],  # the name of a row is no number
         column_config={c: st.column_config.NumberColumn(format="%.4f", width=76) for c in frame.columns},
         width="content",
         height=min(460, 38 + 36 * len(frame)),
@@ -90,9 +91,8 @@ def _take(key: str, name: str, b: int, h: int, trace: Any) -> None:
     columns = list(frame.columns)
     new = state.experiment()
     for row, changed in rows.items():
-        for column_name, value in changed.items():
-            column = columns.index(column_name)
-            index = cell_index(name, b, h, int(row), column, trace)
+        for head, value in changed.items():
+            index = cell_index(name, b, h, int(row), columns.index(head), trace)
             new, refused = put(new, name, index, value)
             if refused:
                 st.session_state["_refused"] = refused

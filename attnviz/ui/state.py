@@ -17,7 +17,6 @@ from attnviz.experiment import EDITS, Experiment, View
 from attnviz.limits import UNDO
 from attnviz.links import Notice, read_query
 
-
 _HELD = ("experiment", "view", "notices", "past")
 
 

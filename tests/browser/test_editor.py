@@ -62,6 +62,17 @@ def test_two_edits_stay_are_marked_and_can_be_taken_back(editor: tuple[Reader, G
     assert reader.state()[0] == one  # a reset can be taken back too
 
 
+def test_edits_typed_without_a_pause_all_stay(editor: tuple[Reader, Grid]) -> None:
+    reader, grid = editor
+    right = Experiment("the cat sat", d_model=4, d_k=3, d_v=2)
+    for row, col, value in ((0, 0, 1.5), (1, 1, 2.5), (2, 3, -3.5), (0, 0, 4.5)):
+        grid.put(row, col, str(value))
+        right = right.with_cell("x", (0, row, col), value)
+    reader.rest()
+    assert reader.state()[0] == right
+    expected.shows(reader, right)
+
+
 def test_a_typed_query_marks_what_lies_upstream_and_the_dock_says_so(editor: tuple[Reader, Grid]) -> None:
     reader, grid = editor
     reader.choose("edited_matrix", "Q")
