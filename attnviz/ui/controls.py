@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.experiment import CHOICES
 from attnviz.limits import LIMITS, TEXT_CHARS
@@ -16,10 +17,11 @@ from attnviz.ui import state
 LIVE = "120ms"  # of quiet after a key, before the page follows
 
 
-def show() -> None:
-    """Draw the controls that define the experiment."""
+def show() -> DeltaGenerator:
+    """Draw the controls that define the experiment, and return their row, which may take some more."""
     _text()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    with row:
         _number("n_heads", _("Heads"), width=130)
         _choice("mask", _("Mask"), _masks())
         _choice("scale", _("Scale"), _scales())
@@ -29,22 +31,24 @@ def show() -> None:
             with more:
                 _more()
         st.toggle(_("Several sequences"), key="several", on_change=_switch_box)
+    return row
 
 
 def _text() -> None:
     several = st.session_state.setdefault("_several", "\n" in state.experiment().text)
     st.session_state.setdefault("several", several)
+    if several:
+        _seed_text("text_area")
+        st.text_area(
+            _("Sequences, one a line"),
+            key="text_area",
+            on_change=_take_text,
+            args=("text_area",),
+            max_chars=TEXT_CHARS,
+            height=112,
+        )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if several:
-            _seed_text("text_area")
-            st.text_area(
-                _("Sequences, one a line"),
-                key="text_area",
-                on_change=_take_text,
-                args=("text_area",),
-                max_chars=TEXT_CHARS,
-                height=112,
-            )
             st.button(_("Apply"), type="primary", help=_("Or press Ctrl+Enter in the box."))
         else:
             _seed_text("text_line")

@@ -22,7 +22,7 @@ def begin(words: str) -> Computed:
     process.settle()
     letters = state.view().letters
     st.markdown(words.format(s=relabel("s", letters), u=relabel("u", letters)))
-    controls.show()
+    row = controls.show()
     notices.show_link()
     experiment = state.experiment()
     if not experiment.sequences:
@@ -31,7 +31,8 @@ def begin(words: str) -> Computed:
         st.stop()
     computed = compute.computed()
     notices.show_text(experiment, computed.n_cut)
-    _choose(computed)
+    with row:
+        _choose(computed)
     return computed
 
 
@@ -54,11 +55,8 @@ def numbers(computed: Computed, *names: str) -> None:
 def _choose(computed: Computed) -> None:
     """Choose the sequence and the head that are drawn, where there are several."""
     b, h = len(computed.run.tokens), computed.experiment.n_heads
-    if b == h == 1:
-        return
-    with st.container(horizontal=True):
-        for field, words, count in (("b", _("Sequence b"), b), ("h", _("Head h"), h)):
-            if count > 1:
-                bound = state.of_view(field)
-                st.session_state[bound["key"]] = getattr(computed.view, field)
-                st.segmented_control(words, range(count), required=True, format_func=lambda i: str(i + 1), **bound)
+    for field, words, count in (("b", _("Sequence b"), b), ("h", _("Head h"), h)):
+        if count > 1:
+            bound = state.of_view(field)
+            st.session_state[bound["key"]] = getattr(computed.view, field)
+            st.segmented_control(words, range(count), required=True, format_func=lambda i: str(i + 1), **bound)
