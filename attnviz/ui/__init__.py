@@ -1,1 +1,9 @@
 """Streamlit: the state of a session, its controls, and the bridge between Plotly's charts and Python."""
+
+import os
+
+# Before torch is loaded, one thread for each of its operations, unless whoever starts the server says otherwise. Each
+# run of a page is a thread of its own, whose helpers would have to be started and waited for: on two busy cores that
+# takes milliseconds where the matrices of a page take a tenth of one. Sessions run side by side instead.
+# (torch.set_num_threads(1) is no substitute: it costs every new thread 5 ms.)
+os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -41,21 +41,13 @@ export default function ({ data, setTriggerValue, parentElement }) {
     const root = document.documentElement.dataset;
     root.attnvizLinked = Number(root.attnvizLinked || 0) + 1;
   };
-  // At most one look a frame, and only while a chart is new or gone: Plotly fills an element after it stands.
-  let asked = 0;
-  const look = () => {
-    asked = 0;
-    attach();
-    if (!linked.length || !linked.every((gd) => gd.isConnected)) ask();
-  };
-  const ask = () => { asked = asked || requestAnimationFrame(look); };
-  const observer = new MutationObserver(() => {
-    if (!linked.length || !linked.every((gd) => gd.isConnected)) ask();
-  });
-  observer.observe(document.body, { childList: true, subtree: true });
+  // Looked at now and then, not observed: a chart that is drawn changes thousands of nodes, and an observer of the page
+  // would be told of each.
+  const timer = setInterval(() => {
+    if (!linked.length || !linked.every((gd) => gd.isConnected)) attach();
+  }, 40);
   const stop = () => {
-    observer.disconnect();
-    cancelAnimationFrame(asked);
+    clearInterval(timer);
     if (unlink) unlink();
     unlink = null;
   };
@@ -79,7 +71,6 @@ function watchScheme(drawn, parentElement, setTriggerValue) {
   if (parentElement.attnvizStop) parentElement.attnvizStop();
   const observer = new MutationObserver(() => requestAnimationFrame(look));
   observer.observe(app, { attributes: true });
-  observer.observe(document.head, { childList: true });
   const stop = () => observer.disconnect();
   parentElement.attnvizStop = stop;
   look();
