@@ -57,10 +57,12 @@ def cell_program(explained: Arithmetic, comment: str) -> str:
     S = torch.einsum("k,k->", Q, K)
     print(f"{S:z.4f}")  # 5.0000
     """
+    # In float64 what float32 could not hold would not overflow.
+    dtype = "float64" if math.isfinite(explained.cell) or not math.isfinite(explained.total) else "float32"
     lines = ["import torch", "", *(f"# {line}" for line in comment.splitlines())]
     for name, values in explained.factors.items():
         if name != "exponential":  # which softmax makes itself
-            lines.append(f"{_NAMES[name]} = torch.tensor({_literal(values.tolist())}, dtype=torch.float64)")
+            lines.append(f"{_NAMES[name]} = torch.tensor({_literal(values.tolist())}, dtype=torch.{dtype})")
     name, expression = _last_line(explained)
     lines.append(f"{name} = {expression}")
     digits = agreed_digits(explained)

@@ -6,7 +6,7 @@ from typing import Any
 
 from attnviz.experiment import View
 from attnviz.figures.colours import Theme
-from attnviz.figures.layout import Layout, Slot, numbered
+from attnviz.figures.layout import UPRIGHT, Layout, Slot, numbered
 from attnviz.figures.panels import AXES
 from attnviz.figures.text import html, label
 from attnviz.figures.titles import role
@@ -19,7 +19,7 @@ def x_axis(slot: Slot, n: str, layout: Layout, tokens: tuple[str, ...], view: Vi
     axis["range"] = [-0.5, columns - 0.5]
     if letter in ("s", "u") and slot.column_labels:
         axis |= _token_ticks(slot.panel.start[1], columns, tokens)
-        axis["tickangle"] = -45 if layout.slanted else 0
+        axis["tickangle"] = 0 if not layout.slanted else -90 if layout.cell < UPRIGHT else -45
         axis["side"] = slot.column_labels
     elif slot.column_labels and letter:
         axis |= _feature_ticks(columns)

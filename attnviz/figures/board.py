@@ -57,7 +57,8 @@ def draw(
             axes["yaxis" + n] = y_axis(slot, n, layout, tokens, view, theme)
             if shown:
                 axes["xaxis" + n]["range"], axes["yaxis" + n]["range"] = list(shown[:2]), list(shown[2:])
-            notes.append(_title_note(slot, layout, experiment, view, theme, difference))
+            words = title(slot.panel, experiment, run, view, theme, difference)
+            notes.append(_title_note(slot, layout, words, theme))
         share_axes(layout, first, axes)
         axes |= _colour_bars(layout, theme, difference, bars)
         first += len(layout.slots)
@@ -80,11 +81,18 @@ def draw(
     }
     # Every property above is Plotly's own (a test validates them); validating each again takes half of a run.
     drawn = go.Figure(figure, _validate=False)
-    # Streamlit draws a chart twice, as new and again as changed: Plotly skips the second where it can see that nothing
-    # changed, which takes a revision of the data and no template (whose copy is another object each time).
-    drawn.layout.template = None
     drawn.layout.datarevision = _revision(data)
     return drawn
+
+
+def draw_once(figure: go.Figure) -> go.Figure:
+    """Return the figure as Streamlit draws it once instead of twice.
+
+    It draws a chart as new and again as changed. Plotly skips the second where it can see that nothing changed, which
+    takes a revision of the data and no template, whose copy is another object each time.
+    """
+    figure.layout.template = None
+    return figure
 
 
 def _revision(data: list[dict[str, Any]]) -> str:
@@ -115,9 +123,7 @@ def is_share(panel: Panel, difference: bool) -> bool:
     return panel.name in SHARES and not difference
 
 
-def _title_note(
-    slot: Slot, layout: Layout, experiment: Experiment, view: View, theme: Theme, difference: bool
-) -> dict[str, Any]:
+def _title_note(slot: Slot, layout: Layout, words: str, theme: Theme) -> dict[str, Any]:
     return {
         "x": slot.left / layout.width,
         "y": 1 - slot.title / layout.height,
@@ -128,7 +134,7 @@ def _title_note(
         "showarrow": False,
         "align": "left",
         "font": {"size": 12, "color": theme.ink},
-        "text": title(slot.panel, experiment, view, theme, difference),
+        "text": words,
     }
 
 
@@ -137,7 +143,7 @@ def _colour_bars(layout: Layout, theme: Theme, difference: bool, names_: tuple[s
     signed = [s.panel for s in layout.slots if not is_share(s.panel, difference) and s.panel.name != "row_sums"]
     finite = [np.abs(p.values[np.isfinite(p.values)]).max(initial=0.0) for p in signed]
     most = float(max(finite, default=0.0)) or 1.0
-    words = _("difference to the unedited run") if difference else _("value, symmetric about 0")
+    words = _("difference from the unedited run") if difference else _("value, symmetric about 0")
     bars = {names_[0]: {"cmin": -most, "cmax": most, "colorscale": theme.signed} | _bar(words, 4.0, layout)}
     if any(is_share(s.panel, difference) for s in layout.slots):
         bar = _bar(_("weight, 0 to 1"), 56.0, layout)

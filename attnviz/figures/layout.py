@@ -15,10 +15,12 @@ BLOCKS: dict[str, tuple[tuple[str | None, ...], tuple[str, ...]]] = {
     "output": ((None, "value"), ("weights", "output")),
 }
 
-TARGET = 1280  # pixels that a block tries to keep to: the page in a window of 1,440
-CELL_MOST, CELL_LEAST = 38, 14
+TARGET = 1200  # pixels that a block tries to keep to: the page in a window of 1,366
+STRETCH = 1290  # pixels that it may take where that keeps digits in its cells: the page in a window of 1,440
+CELL_MOST, CELL_LEAST = 38, 12
 ROW_MOST = 27  # pixels of a row: digits need width, a lecture needs all three steps in sight
 DIGITS_TWO, DIGITS_ONE = 34, 25  # cells that hold digits at 11 px, at 10 px
+UPRIGHT = 16  # cells so narrow that labels at 45 degrees would touch: there they stand upright
 MARKS = 22  # cells that hold −∞ in print
 LABEL_MOST = 66  # pixels of a token's label
 GAP = 22
@@ -65,7 +67,7 @@ def place(block: str, panels: Mapping[str, Panel], tokens: Sequence[str]) -> Lay
     cell, columns = _fit(block, panels, widest)
     row = min(cell, ROW_MOST)
     slanted = widest > cell - 3
-    token_room = widest * 0.75 + 8 if slanted else 16.0
+    token_room = (widest if cell < UPRIGHT else widest * 0.75) + 8 if slanted else 16.0
 
     head_top = TITLE + (token_room + 2 if "key_t" in above else 0)
     head = max(panels[name].values.shape[0] for name in above if name) * row
@@ -116,14 +118,15 @@ class _Column(NamedTuple):
 
 
 def _fit(block: str, panels: Mapping[str, Panel], widest: float) -> tuple[int, list[_Column]]:
-    """Return the largest cell with which the block is no wider than TARGET, and its columns.
+    """Return the largest cell with which the block fits, and its columns.
 
     Row labels beside the weights are a comfort: they go before the digits in the cells do.
     """
     for cell in range(CELL_MOST, CELL_LEAST - 1, -1):
+        room = STRETCH if cell == DIGITS_ONE else TARGET
         for beside_weights in (True, False) if cell < DIGITS_TWO else (True,):
             columns = _columns(block, panels, widest, cell, beside_weights)
-            if sum(c.label + c.width + c.gap for c in columns) + TOOLS <= TARGET or cell == CELL_LEAST:
+            if sum(c.label + c.width + c.gap for c in columns) + TOOLS <= room or cell == CELL_LEAST:
                 return cell, columns
     raise AssertionError("unreachable: the least cell is always taken")
 

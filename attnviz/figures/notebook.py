@@ -21,6 +21,8 @@ def board(experiment: Experiment, view: View | None = None, *, dark: bool = Fals
     >>> sorted({trace.name for trace in figure.data})[:4]
     ['key', 'key_t', 'masked', 'output']
     """
+    if not isinstance(experiment, Experiment):
+        raise TypeError(f"experiment must be an attnviz.Experiment, not {type(experiment).__name__}")
     if not experiment.sequences:
         raise ValueError("experiment must have at least one token, its text has none")
     run = experiment.run()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attnviz.experiment import Experiment, View
+from attnviz.experiment import Experiment, Run, View
 from attnviz.figures.colours import Theme
 from attnviz.figures.panels import AXES, Panel
 from attnviz.figures.text import html, number
@@ -37,16 +37,17 @@ _HUES = {
 
 def scale_symbol(experiment: Experiment) -> str:
     """Return how the scores become scaled: S / √d_k, S / d_k or S, divided by a temperature if there is one."""
-    scaled = {"sqrt": "S / √d<sub>k</sub>", "d_k": "S / d<sub>k</sub>", "none": "S"}[experiment.scale]
+    unscaled = "S" if experiment.temperature != 1 else html(_("S, not scaled"))
+    scaled = {"sqrt": "S / √d<sub>k</sub>", "d_k": "S / d<sub>k</sub>", "none": unscaled}[experiment.scale]
     return scaled if experiment.temperature == 1 else f"{scaled} / {experiment.temperature:g}"
 
 
-def title(panel: Panel, experiment: Experiment, view: View, theme: Theme, difference: bool) -> str:
+def title(panel: Panel, experiment: Experiment, run: Run, view: View, theme: Theme, difference: bool) -> str:
     """Return the title of a panel in Plotly's markup, such as "Q  (s=6, k=4)"."""
     symbol = SYMBOLS.get(panel.name, "")
     if panel.name == "masked":
         symbol = scale_symbol(experiment)
-        if experiment.mask != "none" or _has_holes(panel):
+        if run.mask is not None:
             symbol += " + " + html(_("mask"))
     if panel.name == "row_sums":
         u = relabel("u", view.letters)
@@ -58,15 +59,20 @@ def title(panel: Panel, experiment: Experiment, view: View, theme: Theme, differ
         for letter, size in zip(AXES[panel.name], panel.shape, strict=True)
     )
     states = {"partly": _("partly overridden"), "wholly": _("overridden")}
+    shared = key_value_head(experiment, view.h) if panel.name in ("key", "key_t", "value") else ""
     state = f" <i>{html(states[panel.overridden])}</i>" if panel.overridden else ""
     return (
         f"<b style='color:{hue}'>{delta}{symbol}</b>"
-        f" <span style='color:{theme.quiet};font-size:11px'>({shape}){state}</span>"
+        f" <span style='color:{theme.quiet};font-size:11px'>({shape}){shared}{state}</span>"
     )
 
 
-def _has_holes(panel: Panel) -> bool:
-    return bool((panel.values == float("-inf")).any())
+def key_value_head(experiment: Experiment, h: int) -> str:
+    """Say which key-value head the query head h reads, where several share one."""
+    groups = experiment.n_kv_heads or experiment.n_heads
+    if groups == experiment.n_heads:
+        return ""
+    return " " + html(_("head {n} of {groups}").format(n=h // (experiment.n_heads // groups) + 1, groups=groups))
 
 
 def plain_symbol(name: str) -> str:

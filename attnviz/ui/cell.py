@@ -39,19 +39,19 @@ def _dock(computed: Computed, charts: Charts, steps: tuple[str, ...]) -> None:
     words = _words(computed, view, explained)
     written_out = st.session_state.setdefault("_written_out", False)
     st.session_state["written_out"] = written_out
-    if written_out:
-        words += " &emsp; " + terms.formula_text(computed, view, explained)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(words, width="stretch")
         st.toggle(_("Write it out"), key="written_out", on_change=_write_out)
         if written_out:
             terms.offer_program(computed, view, explained)
         choose = st.popover(_("Choose a cell"), width="content", key="choose", on_change="rerun")
-        if choose.open:  # a closed one costs nothing
-            with choose:
+        with choose, st.container(height=270, border=False):  # of a height at once, so that it opens where it has room
+            if choose.open:  # a closed one costs nothing
                 _choose(computed, view, steps)
     if written_out:
-        terms.show_table(computed, view, explained)
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            st.markdown(terms.formula_text(computed, view, explained), width="content")
+            terms.show_table(computed, view, explained)
     _connect(computed, charts, view)
     zoom.apply()
 

@@ -107,14 +107,12 @@ def _more() -> None:
         for field in ("d_model", "d_k", "d_v"):
             _number(field, f"`{field}`", width=130)
     heads = state.experiment().n_heads
-    groups: list[int | None] = [*(n for n in range(1, heads) if heads % n == 0), None]
-    groups_key = state.of_experiment("n_kv_heads")["key"]
+    st.session_state["n_kv_heads"] = state.experiment().n_kv_heads or heads
     with st.container(horizontal=True):
         st.selectbox(
             _("Key-value heads"),
-            groups,
-            format_func=lambda n: str(n or heads),
-            key=groups_key,
+            [n for n in range(1, heads + 1) if heads % n == 0],
+            key="n_kv_heads",
             on_change=_take_groups,
             width=130,
         )
@@ -134,7 +132,8 @@ def _mask_sizes() -> None:
 
 
 def _take_groups() -> None:
-    state.change(replace(state.experiment(), n_kv_heads=st.session_state["n_kv_heads"]))
+    groups = st.session_state["n_kv_heads"]
+    state.change(replace(state.experiment(), n_kv_heads=groups if groups != state.experiment().n_heads else None))
 
 
 def _number(field: str, label: str, *, width: int) -> None:
@@ -168,7 +167,7 @@ def _positions() -> dict[str, str]:
 
 
 def _tokenizers() -> dict[str, str]:
-    return {"words": _("words"), "characters": _("characters"), "spaces": _("split at spaces")}
+    return {"words": _("words"), "characters": _("characters"), "spaces": _("spaces")}
 
 
 def _presets() -> dict[str, str]:
@@ -179,6 +178,6 @@ def _presets() -> dict[str, str]:
         "batch": _("Three sequences, padded"),
         "causal": _("Causal mask"),
         "worked": _("A published worked example"),
-        "emoji": _("Emoji and odd tokens"),
+        "emoji": _("Emoji"),
     }
     return {code: words[code] for code in PRESETS}

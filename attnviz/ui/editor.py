@@ -11,6 +11,7 @@ import streamlit as st
 from attnviz import locale
 from attnviz.experiment import Experiment
 from attnviz.figures.panels import AXES, EDITED_BY
+from attnviz.figures.text import cut, markdown
 from attnviz.figures.titles import plain_symbol
 from attnviz.locale import _, n_
 from attnviz.ui import state, tables
@@ -62,7 +63,8 @@ def _grid(computed: Computed, name: str) -> None:
     held = st.session_state.get("_grid")
     if held is None or held[0] != signature:
         version = held[2] + 1 if held else 0
-        held = (signature, frame, version)
+        # As texts: a number column drops what it cannot read, and makes 52 of 5e2, without a word.
+        held = (signature, frame.map("{:.4f}".format), version)
         st.session_state["_grid"] = held
     key = f"grid.{held[2]}"
     st.data_editor(
@@ -71,7 +73,7 @@ def _grid(computed: Computed, name: str) -> None:
         on_change=_take,
         args=(key, name, view.b, view.h, computed.run.trace),
         disabled=["_index"],  # the name of a row is no number
-        column_config={c: st.column_config.NumberColumn(format="%.4f", width=76) for c in frame.columns},
+        column_config={c: st.column_config.TextColumn(width=76, alignment="right") for c in frame.columns},
         width="content",
         height=min(460, 38 + 36 * len(frame)),
         alt=plain_symbol(name),
@@ -108,8 +110,8 @@ def put(experiment: Experiment, name: str, index: tuple[int, ...], value: Any) -
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number) or abs(number) > 3.4e38:
-        return experiment, _("A cell of {name} needs a finite number: the number before it stays.").format(
-            name=plain_symbol(name)
+        return experiment, _("“{typed}” is no number that a cell of {name} can hold: the one before it stays.").format(
+            typed=markdown(cut(str(value if value is not None else ""), 200)), name=markdown(plain_symbol(name))
         )
     return experiment.with_cell(EDITED_BY[name], index, number), ""
 

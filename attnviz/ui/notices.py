@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.experiment import Experiment
+from attnviz.experiment import PAD, Experiment, Run
 from attnviz.figures.text import markdown
 from attnviz.limits import LIMITS, LINK_BYTES, SEQUENCES, TOKENS, TRACE_BYTES
 from attnviz.links import Notice, to_query
@@ -47,6 +47,20 @@ def word(notice: Notice) -> str:
     return _("The link gives {name} a value that attnviz does not know ({value}): the default is shown.").format(
         name=name, value=value
     )
+
+
+def show_numbers(run: Run, b: int) -> None:
+    """Say what of the numbers of sequence b needs a word: what float32 could not hold, and what padding is."""
+    if run.trace is not None and not bool(run.trace.scores.isfinite().all()):
+        st.warning(
+            _("Some numbers are too large for float32: they show as ∞ or NaN, and so does what follows from them.")
+        )
+    if run.lengths[b] < len(run.tokens[b]):
+        st.caption(
+            _(
+                "{pad} fills up the shorter sequences: as keys they are masked, and nothing reads their own rows."
+            ).format(pad=markdown(PAD))
+        )
 
 
 def show_text(experiment: Experiment, n_cut: int) -> None:

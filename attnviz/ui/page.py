@@ -31,6 +31,7 @@ def begin(words: str) -> Computed:
         st.stop()
     computed = compute.computed()
     notices.show_text(experiment, computed.n_cut)
+    notices.show_numbers(computed.run, computed.view.b)
     with row:
         _choose(computed)
     return computed

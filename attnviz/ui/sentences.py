@@ -4,35 +4,43 @@ from __future__ import annotations
 
 from attnviz.core.arithmetic import Arithmetic
 from attnviz.experiment import Run, View
-from attnviz.figures.text import markdown, number
+from attnviz.figures.text import cut, markdown, number, visible
 from attnviz.locale import _
+
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def read(run: Run, view: View, explained: Arithmetic) -> str:
     """Say in one sentence, in Markdown, what the chosen cell means."""
     tokens = run.tokens[view.b]
     words = {
-        "query": _("In sequence {b}, the query of “{s}” has {value} at feature {feature}."),
-        "key": _("In sequence {b}, the key of “{u}” has {value} at feature {feature}."),
-        "value": _("In sequence {b}, the value of “{u}” has {value} at feature {feature}."),
-        "scores": _("In sequence {b}, the query of “{s}” and the key of “{u}” have the dot product {value}."),
-        "scaled": _("In sequence {b}, the scaled score of “{s}” for “{u}” is {value}."),
-        "masked": _("In sequence {b}, the scaled score of “{s}” for “{u}” is {value}."),
-        "weights": _("In sequence {b}, “{s}” gives {value} of its attention to “{u}”."),
-        "output": _("In sequence {b}, the output of “{s}” has {value} at feature {feature}."),
+        "query": _("In sequence {b}, the query of {s} has {value} at feature {feature}."),
+        "key": _("In sequence {b}, the key of {u} has {value} at feature {feature}."),
+        "value": _("In sequence {b}, the value of {u} has {value} at feature {feature}."),
+        "scores": _("In sequence {b}, the query of {s} and the key of {u} have the dot product {value}."),
+        "scaled": _("In sequence {b}, the scaled score of {s} for {u} is {value}."),
+        "masked": _("In sequence {b}, the scaled score of {s} for {u} is {value}."),
+        "weights": _("In sequence {b}, {s} gives {value} of its attention to {u}."),
+        "output": _("In sequence {b}, the output of {s} has {value} at feature {feature}."),
     }
     text = words[view.step]
-    if view.step == "masked" and explained.cell == float("-inf"):
-        text = _("In sequence {b}, “{s}” may not see “{u}”: the mask makes its score −∞, and so its weight 0.")
+    if view.step in ("masked", "weights") and _is_hidden(run, view):
+        text = _("In sequence {b}, {s} may not see {u}: the mask makes its score −∞, and so its weight 0.")
     if view.step in ("weights", "output") and _sees_nothing(run, view):
-        text = _("In sequence {b}, “{s}” may attend nowhere: its row of weights is 0, and so is its output.")
+        text = _("In sequence {b}, {s} may attend nowhere: its row of weights is 0, and so is its output.")
     return text.format(
         b=view.b + 1,
-        s=markdown(tokens[view.s]),
-        u=markdown(tokens[view.u]),
-        value=number(explained.cell, 2 if view.step == "weights" else 4),
+        s=_named(tokens, view.s),
+        u=_named(tokens, view.u),
+        value=number(explained.cell, 2 if view.step == "weights" and explained.cell >= 0.01 else 4),
         feature=view.feature + 1,
     )
+
+
+def _named(tokens: tuple[str, ...], i: int) -> str:
+    """Quote a token, in Markdown, cut where it is very long; with its number where it is not the only one."""
+    number_ = str(i + 1).translate(_SUBSCRIPTS) if tokens.count(tokens[i]) > 1 else ""
+    return f"“{markdown(cut(visible(tokens[i]), 300))}”{number_}"
 
 
 def place(run: Run, view: View) -> str:
@@ -49,6 +57,14 @@ def place(run: Run, view: View) -> str:
         "output": (where["s"], f"feature d={view.feature + 1}"),
     }.get(view.step, (where["s"], where["u"]))
     return f"{view.step}: sequence b={view.b + 1}, head h={view.h + 1}, {of[0]}, {of[1]}"
+
+
+def _is_hidden(run: Run, view: View) -> bool:
+    """Say whether the mask hides key u from query s."""
+    if run.mask is None:
+        return False
+    n = run.mask.shape[-2:]
+    return not bool(run.mask.expand(len(run.tokens), 1, *n)[view.b, 0, view.s, view.u])
 
 
 def _sees_nothing(run: Run, view: View) -> bool:

@@ -51,8 +51,8 @@ def show_table(computed: Computed, view: View, explained: Arithmetic) -> None:
 def offer_program(computed: Computed, view: View, explained: Arithmetic) -> None:
     """Offer the cell as a program."""
     popover = st.popover(_("Copy as Python"), width="content", key="program", on_change="rerun")
-    if popover.open:
-        with popover:
+    with popover, st.container(height=300, border=False):  # of a height at once, so that it opens where it has room
+        if popover.open:
             st.caption(_("Runs alone, with torch, and prints this cell."))
             text = cell_program(projected(explained), sentences.place(computed.run, view))
             st.code(text, language="python", wrap_lines=True)
@@ -60,7 +60,7 @@ def offer_program(computed: Computed, view: View, explained: Arithmetic) -> None
 
 def projected(explained: Arithmetic) -> Arithmetic:
     """Return the arithmetic as it is written out: of a number that was typed, that of the projection it replaces."""
-    typed = abs(explained.cell - explained.total) > explained.tolerance
+    typed = explained.step in ("query", "key", "value") and abs(explained.cell - explained.total) > explained.tolerance
     return explained._replace(cell=explained.total) if typed else explained
 
 

@@ -110,7 +110,7 @@ def test_an_emptied_input_leaves_the_cell_where_it_is() -> None:
 def test_a_weight_is_read_aloud() -> None:
     session = Session().click("weights", 1, 0)
     share = number(cell_of(session), 2)
-    assert f"In sequence 1, “cat” gives {share} of its attention to “the”." in session.words()
+    assert f"In sequence 1, “cat” gives {share} of its attention to “the”₁." in session.words()
 
 
 def test_written_out_has_the_whole_row_of_exponentials() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from attnviz.experiment import DEFAULT_TEXT, Experiment
-from attnviz.figures.text import label, markdown
+from attnviz.figures.text import cut, label, markdown, visible
 from attnviz.limits import LINK_BYTES, TEXT_CHARS, TOKENS
 from tests.figures import reading
 from tests.pages.session import PAGES, Session
@@ -43,7 +43,8 @@ def test_any_text_is_computed_shown_and_kept(name: str) -> None:
     axis = reading.axis(session.figures["scores"], "scores", "x")
     assert axis["ticktext"] == [label(token) for token in tokens[: len(axis["ticktext"])]]
     assert len(session.linked[0].text) == len(text) and session.linked[0] == session.experiment
-    assert f"“{markdown(tokens[0])}”" in session.words()  # the sentence names the token, literally
+    named = markdown(cut(visible(tokens[0]), 300))  # a very long one is cut
+    assert f"“{named}”" in session.words()  # the sentence names the token, literally
     session.widget("written_out").set_value(True)
     session.open("tables", "editor", "program")
     assert session.sound()

@@ -72,7 +72,7 @@ def test_what_is_no_finite_number_is_refused_in_one_sentence(value: Any, lang: s
         after, refused = put(before, name, (0, 0) if name.startswith("w") else (0, 0, 0), value)
         assert after is before
         assert refused.count("." if lang == "en" else "。") == 1
-        assert "{" not in refused
+        assert "{" not in refused.replace(r"\{", "")  # no placeholder is left; what was typed is repeated, escaped
 
 
 @pytest.mark.parametrize("value", [0, -1.5, 3.4e38, -3.4e38, 1e-45, 1e-60, "2.5", True, 7])
