@@ -94,6 +94,8 @@ def _take(key: str, name: str, b: int, h: int, trace: Any) -> None:
     new = state.experiment()
     for row, changed in rows.items():
         for head, value in changed.items():
+            if value == frame[head].iloc[int(row)]:
+                continue  # left as it was shown, which is not all its digits
             index = cell_index(name, b, h, int(row), columns.index(head), trace)
             new, refused = put(new, name, index, value)
             if refused:

@@ -52,7 +52,7 @@ class Grid:
 
     def put(self, row: int, col: int, text: str) -> None:
         """Click a cell, type over it and press Enter."""
-        box = self.page.locator("input.gdg-input")
+        box = self.page.locator("input.gdg-input, textarea.gdg-input")
         for _ in range(4):  # while the page still moves, a click may miss
             self.select(row, col)
             self.page.keyboard.press("Enter")

@@ -22,7 +22,7 @@ ODD = (
 def test_odd_tokens_are_shown_literally_and_nothing_is_run(open_app: OpenApp) -> None:
     reader = open_app(fresh=True)
     reader.page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
-    reader.settings().choose("tokenizer", "split at spaces")
+    reader.settings().choose("tokenizer", "spaces")
     reader.page.keyboard.press("Escape")
     for text in ODD:
         reader.write(text)

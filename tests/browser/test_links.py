@@ -44,7 +44,7 @@ def test_the_link_restores_all_that_was_done_in_a_fresh_browser_and_either_langu
     english = open_app(made.link().replace("lang=zh", "lang=en"), fresh=True, locale="zh-CN")
     assert english.state() == (experiment, replace(view, lang="en"))
     assert english.chosen("mask") == "causal" and english.chosen("language") == "English"
-    assert "the query of “cat” and the key of “cat”" in Dock(english).sentence()
+    assert "the query of “cat”₅ and the key of “cat”₂" in Dock(english).sentence()
     expected.shows(english, experiment, h=1, blocks=("scores",))
 
 
