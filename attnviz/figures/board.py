@@ -42,6 +42,20 @@ def draw(
     zoom: Zoom | None = None,
 ) -> go.Figure:
     """Draw blocks, one below another; `zoom` is what is shown of some panels, the rest being shown whole."""
+    return go.Figure(specify(layouts, run, experiment, view, theme, difference=difference, zoom=zoom))
+
+
+def specify(
+    layouts: Sequence[Layout],
+    run: Run,
+    experiment: Experiment,
+    view: View,
+    theme: Theme,
+    *,
+    difference: bool = False,
+    zoom: Zoom | None = None,
+) -> dict[str, Any]:
+    """Return what draw() draws as Plotly's own plain dict of data and layout."""
     data: list[dict[str, Any]] = []
     axes: dict[str, Any] = {}
     notes: list[dict[str, Any]] = []
@@ -62,7 +76,7 @@ def draw(
         share_axes(layout, first, axes)
         axes |= _colour_bars(layout, theme, difference, bars)
         first += len(layout.slots)
-    figure = {
+    return {
         "data": data,
         "layout": {
             **axes,
@@ -75,24 +89,11 @@ def draw(
             "plot_bgcolor": "rgba(0,0,0,0)",
             "showlegend": False,
             "hovermode": "closest",
+            "datarevision": _revision(data),  # by which Plotly sees that nothing changed
             "dragmode": False,  # a finger that drags scrolls the page; Plotly's own buttons switch to zoom
             "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": theme.quiet, "activecolor": theme.ink},
         },
     }
-    # Every property above is Plotly's own (a test validates them); validating each again takes half of a run.
-    drawn = go.Figure(figure, _validate=False)
-    drawn.layout.datarevision = _revision(data)
-    return drawn
-
-
-def draw_once(figure: go.Figure) -> go.Figure:
-    """Return the figure as Streamlit draws it once instead of twice.
-
-    It draws a chart as new and again as changed. Plotly skips the second where it can see that nothing changed, which
-    takes a revision of the data and no template, whose copy is another object each time.
-    """
-    figure.layout.template = None
-    return figure
 
 
 def _revision(data: list[dict[str, Any]]) -> str:

@@ -7,13 +7,14 @@ from typing import Any
 import streamlit as st
 
 from attnviz.experiment import View
-from attnviz.figures.board import block_layout, draw, draw_once, hover_panels
+from attnviz.figures.board import block_layout, hover_panels, specify
 from attnviz.figures.colours import Theme, theme
 from attnviz.figures.formulas import code, formula
 from attnviz.figures.titles import plain_symbol, sentence
 from attnviz.limits import TOKENS_SHOWN
 from attnviz.locale import _
 from attnviz.ui import state, zoom
+from attnviz.ui.chart import Specified
 from attnviz.ui.compute import Computed
 
 STEPS = {
@@ -49,7 +50,9 @@ def _block(computed: Computed, block: str, colours: Theme) -> dict[str, Any]:
     layout = block_layout(experiment, run, view, block, computed.base)
     key = f"block-{block}"
     shown = zoom.of(key, layout)
-    figure = draw_once(draw([layout], run, experiment, view, colours, difference=computed.base is not None, zoom=shown))
+    figure = Specified(
+        specify([layout], run, experiment, view, colours, difference=computed.base is not None, zoom=shown)
+    )
     width = round(layout.width)
     with st.container(width=width, gap="xsmall"):
         _heading(computed, block, view, colours)
