@@ -152,5 +152,10 @@ function linkPanels(charts, spec, onCell, onZoom) {
     undo.push(() => chart.layer && chart.layer.remove());
   }
   draw();
-  return () => undo.forEach((f) => f());
+  const unlink = () => undo.forEach((f) => f());
+  unlink.choose = (cell) => {
+    spec.selected = cell;
+    draw();
+  };
+  return unlink;
 }

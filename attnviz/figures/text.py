@@ -8,6 +8,7 @@ import unicodedata
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 MINUS = "−"  # U+2212, as on Plotly's axes (in cells it prints a hyphen)
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _EXACT = Context(prec=400)  # digits enough for any float
 _SPACES = {"\n": "⏎", "\r": "␍", "\t": "⇥", " ": "␣"}
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")

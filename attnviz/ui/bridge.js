@@ -19,11 +19,17 @@ export default function ({ data, setTriggerValue, parentElement }) {
   }
   if (data.scheme) return watchScheme(data.scheme, parentElement, setTriggerValue);
   if (!data.charts) return undefined;
-  // Called again, in place, whenever the data changes: what the last call tied is untied first.
+  // Called again, in place, whenever the data changes. Where only the chosen cell did, the ties stay.
+  const ties = JSON.stringify({ ...data, selected: null, query: null });
+  if (parentElement.attnvizTies === ties) {
+    parentElement.attnvizChoose(data.selected);
+    return parentElement.attnvizStop;
+  }
   if (parentElement.attnvizStop) parentElement.attnvizStop();
+  parentElement.attnvizTies = ties;
   if (!data.charts.length) return undefined;
 
-  let unlink = null, linked = [];
+  let unlink = null, linked = [], selected = data.selected;
   const find = (chart) => document.querySelector(".st-key-" + chart.key + " .js-plotly-plot");
   const attach = () => {
     const found = data.charts.map(find);
@@ -37,7 +43,7 @@ export default function ({ data, setTriggerValue, parentElement }) {
       clearTimeout(wait);
       wait = setTimeout(() => setTriggerValue("zoom", { key: chart.key, zoom }), 150); // a drag ends in several events
     };
-    unlink = linkPanels(charts, data, (cell) => setTriggerValue("cell", cell), onZoom);
+    unlink = linkPanels(charts, { ...data, selected }, (cell) => setTriggerValue("cell", cell), onZoom);
     const root = document.documentElement.dataset;
     root.attnvizLinked = Number(root.attnvizLinked || 0) + 1;
   };
@@ -50,6 +56,11 @@ export default function ({ data, setTriggerValue, parentElement }) {
     clearInterval(timer);
     if (unlink) unlink();
     unlink = null;
+    parentElement.attnvizTies = null;
+  };
+  parentElement.attnvizChoose = (cell) => {
+    selected = cell;
+    if (unlink) unlink.choose(cell);
   };
   parentElement.attnvizStop = stop;
   attach();

@@ -38,6 +38,8 @@ def _dock(computed: Computed, charts: Charts, steps: tuple[str, ...]) -> None:
     explained = _explained(computed, view)
     words = _words(computed, view, explained)
     written_out = st.session_state.setdefault("_written_out", False)
+    if written_out:
+        words += " &emsp; " + terms.equals(view, explained)
     st.session_state["written_out"] = written_out
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(words, width="stretch")
@@ -50,7 +52,7 @@ def _dock(computed: Computed, charts: Charts, steps: tuple[str, ...]) -> None:
                 _choose(computed, view, steps)
     if written_out:
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            st.markdown(terms.formula_text(computed, view, explained), width="content")
+            st.markdown(terms.formula_text(computed, view), width="content")
             terms.show_table(computed, view, explained)
     _connect(computed, charts, view)
     zoom.apply()

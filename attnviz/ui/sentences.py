@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from attnviz.core.arithmetic import Arithmetic
 from attnviz.experiment import Run, View
-from attnviz.figures.text import cut, markdown, number, visible
+from attnviz.figures.text import SUBSCRIPTS, cut, markdown, number, visible
 from attnviz.locale import _
-
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def read(run: Run, view: View, explained: Arithmetic) -> str:
@@ -39,7 +37,7 @@ def read(run: Run, view: View, explained: Arithmetic) -> str:
 
 def _named(tokens: tuple[str, ...], i: int) -> str:
     """Quote a token, in Markdown, cut where it is very long; with its number where it is not the only one."""
-    number_ = str(i + 1).translate(_SUBSCRIPTS) if tokens.count(tokens[i]) > 1 else ""
+    number_ = str(i + 1).translate(SUBSCRIPTS) if tokens.count(tokens[i]) > 1 else ""
     return f"“{markdown(cut(visible(tokens[i]), 300))}”{number_}"
 
 

@@ -8,7 +8,7 @@ from attnviz.core.arithmetic import EQUATIONS, Arithmetic
 from attnviz.experiment import Run, View
 from attnviz.export.python import agreed_digits, cell_program
 from attnviz.figures.formulas import formula
-from attnviz.figures.text import markdown, number, visible
+from attnviz.figures.text import SUBSCRIPTS, markdown, number, visible
 from attnviz.figures.titles import plain_symbol
 from attnviz.letters import relabel
 from attnviz.limits import TERMS_SHOWN
@@ -64,16 +64,18 @@ def projected(explained: Arithmetic) -> Arithmetic:
     return explained._replace(cell=explained.total) if typed else explained
 
 
-def formula_text(computed: Computed, view: View, explained: Arithmetic) -> str:
-    """Return the formula, in Markdown: in index letters, and for this cell with its indices and value."""
+def formula_text(computed: Computed, view: View) -> str:
+    """Return the formula in index letters, in Markdown: the same for every cell of a step, so that it stands still."""
+    return f"${formula(view.step, computed.experiment, view.letters, current_theme())}$"
+
+
+def equals(view: View, explained: Arithmetic) -> str:
+    """Say which cell this is and what it is, in Markdown: **a**₁,₅,₂ = 0.4474."""
     explained = projected(explained)
     at = {"b": view.b, "s": view.s, "u": view.u}
     letters = EQUATIONS[view.step].split("->")[1]
-    indices = ",".join(str(at.get(letter, view.feature) + 1) for letter in letters)
-    name = {"scaled": r"\mathrm{scaled}", "masked": r"\mathrm{masked}"}.get(view.step) or plain_symbol(view.step)
-    value = number(explained.cell, agreed_digits(explained)).replace("∞", r"\infty").replace("−", "-")
-    left = formula(view.step, computed.experiment, view.letters, current_theme())
-    return f"${left}$ &emsp; ${name}_{{{indices}}} = {value}$"
+    indices = ",".join(str(at.get(letter, view.feature) + 1).translate(SUBSCRIPTS) for letter in letters)
+    return f"**{symbol(view.step)}**{indices} = {number(explained.cell, agreed_digits(explained))}"
 
 
 def terms(run: Run, view: View, explained: Arithmetic, digits: int) -> Table:
