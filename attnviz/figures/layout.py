@@ -23,7 +23,7 @@ DIGITS_TWO, DIGITS_ONE = 34, 25  # cells that hold digits at 11 px, at 10 px
 UPRIGHT = 16  # cells so narrow that labels at 45 degrees would touch: there they stand upright
 MARKS = 22  # cells that hold −∞ in print
 LABEL_MOST = 66  # pixels of a token's label
-GAP = 22
+GAP = 22  # wider than the 20 pixels before a panel on which Plotly drags its axis, and swallows clicks
 TITLE = 24
 BAR = 172  # pixels of width that a colour bar takes in the corner above the left factor
 BARS = 116  # pixels of height that two of them take
@@ -142,7 +142,7 @@ def _columns(block: str, panels: Mapping[str, Panel], widest: float, cell: int, 
             label = max(label, widest + 30 if AXES[top][0] in ("s", "u") else 20)
         w = SUMS if bottom == "row_sums" else panels[bottom].values.shape[1] * cell
         w = max(w, *(_title_width(panels[name]) for name in (top, bottom) if name), BAR - label if i == 0 else 0)
-        columns.append(_Column(label, w, 6 if bottom == "weights" else GAP, named_above, named_below))
+        columns.append(_Column(label, w, GAP, named_above, named_below))
     return columns
 
 

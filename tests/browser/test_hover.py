@@ -93,3 +93,16 @@ def test_a_window_of_a_long_text_names_and_outlines_the_tokens_it_shows(open_app
     reader.click("scores", "weights", 3, 20)
     view = reader.state()[1]
     assert (view.step, view.s, view.u) == ("weights", 13, 25)
+
+
+def test_every_corner_of_every_panel_answers_to_that_panel(reader: Reader) -> None:
+    # Plotly lays handles for dragging axes around a panel; one over its neighbour would swallow clicks there.
+    under = """([x, y]) => document.elementFromPoint(x, y)?.closest(".nsewdrag")?.dataset.subplot"""
+    for block, name in ALL_PANELS:
+        frame, found = reader.frames(block)[name], set()
+        for row, col in ((0, 0), (frame.rows - 1, frame.columns - 1)):
+            reader.point(block, name, row, col)  # brings it into sight
+            box = reader.cell(block, name, row, col)
+            for x in (box.x + 2, box.x + box.width - 3):
+                found |= {reader.page.evaluate(under, [x, y]) for y in (box.y + 2, box.y + box.height - 3)}
+        assert len(found) == 1 and None not in found, (block, name, found)

@@ -39,9 +39,12 @@ def component() -> Any:
 @st.fragment
 def answer(table: dict[str, list[str]]) -> None:
     clicked = component()(data={"chart": ".st-key-block-scores .js-plotly-plot"}, on_cell_change=lambda: None)
-    shown = {head: list(cells) for head, cells in table.items()}
-    first = next(iter(shown))
-    shown[first][0] = str(clicked.cell)
+    heads, columns = list(table), list(table.values())
+    # Another row's numbers, as in the app: the columns but the first move round, so that every cell is another.
+    shift = (clicked.cell or [0])[0] % (len(heads) - 1)
+    moved = [columns[0], *columns[1 + shift :], *columns[1 : 1 + shift]]
+    shown = {head: list(cells) for head, cells in zip(heads, moved, strict=True)}
+    shown[heads[0]][0] = str(clicked.cell)
     st.table(shown, border="horizontal", width="content", hide_index=True)
 
 
