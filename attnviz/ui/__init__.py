@@ -1,5 +1,6 @@
 """Streamlit: the state of a session, its controls, and the bridge between Plotly's charts and Python."""
 
+import gc
 import os
 
 # Before torch is loaded, one thread for each of its operations, unless whoever starts the server says otherwise. Each
@@ -7,3 +8,7 @@ import os
 # takes milliseconds where the matrices of a page take a tenth of one. Sessions run side by side instead.
 # (torch.set_num_threads(1) is no substitute: it costs every new thread 5 ms.)
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# The imports to come make some hundred thousand objects that all stay: Python's own collector would go through them
+# again and again. ui.process collects every 20 seconds instead; this is for what could not wait so long.
+gc.set_threshold(200_000, 20, 20)

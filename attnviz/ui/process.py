@@ -13,20 +13,22 @@ import time
 
 import streamlit as st
 
+AFTER = 4.0  # seconds until the first: the first page is drawn before all else waits
 SECONDS = 20.0  # between collections: what they free is some megabytes a minute under load
 
 
 @st.cache_resource(show_spinner=False)
 def settle() -> threading.Thread:
-    """Freeze what the imports made, once a process, and start the collection now and then."""
-    gc.collect()
-    gc.freeze()
+    """Start the collection now and then, once a process; the first freezes what the imports made."""
     thread = threading.Thread(target=_collect_now_and_then, name="attnviz-gc", daemon=True)
     thread.start()
     return thread
 
 
 def _collect_now_and_then() -> None:
+    time.sleep(AFTER)
+    gc.collect()
+    gc.freeze()
     while True:
         time.sleep(SECONDS)
         gc.collect()

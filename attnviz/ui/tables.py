@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from attnviz.experiment import View
@@ -12,6 +13,9 @@ from attnviz.figures.titles import plain_symbol
 from attnviz.letters import relabel
 from attnviz.locale import _
 from attnviz.ui.compute import Computed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def show(computed: Computed, names: tuple[str, ...]) -> None:
@@ -27,6 +31,8 @@ def show(computed: Computed, names: tuple[str, ...]) -> None:
 
 def table(computed: Computed, name: str) -> pd.DataFrame:
     """Return one matrix as a table, its rows and columns named; tokens are numbered, since they repeat."""
+    import pandas as pd  # a third of a second, which a page without an open table does without
+
     view, tokens = computed.view, computed.run.tokens[computed.view.b]
     values = matrix(computed.run, name, view.b, view.h)
     rows, columns = (

@@ -2,6 +2,9 @@
 
 import gc
 import threading
+import time
+
+import pytest
 
 from attnviz.ui import process
 
@@ -13,6 +16,17 @@ def test_one_thread_collects_however_often_it_is_asked_for() -> None:
     assert sum(thread.name == first.name for thread in threading.enumerate()) == 1
 
 
-def test_what_was_imported_is_frozen() -> None:
-    process.settle()
+def test_what_was_imported_is_frozen_once_the_first_page_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:  # before the second collection
+            raise StopIteration
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    with pytest.raises(StopIteration):
+        process._collect_now_and_then()
     assert gc.get_freeze_count() > 10_000
+    assert slept == [process.AFTER, process.SECONDS]
+    gc.unfreeze()
