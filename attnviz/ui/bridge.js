@@ -27,6 +27,7 @@ export default function ({ data, setTriggerValue, parentElement }) {
   }
   if (parentElement.attnvizStop) parentElement.attnvizStop();
   parentElement.attnvizTies = ties;
+  parentElement.attnvizChoose = () => {};
   if (!data.charts.length) return undefined;
 
   let unlink = null, linked = [], selected = data.selected;

@@ -10,15 +10,10 @@ from playwright.sync_api import Locator
 from tests.browser.reader import Reader
 
 COPY = re.compile("Copy as Python|Python")
-_WORDS = """said => {
-    const copy = said.cloneNode(true);
-    copy.querySelectorAll('.katex').forEach(formula => formula.remove());
-    return copy.textContent;
-}"""
 
 
 class Written(NamedTuple):
-    """A cell written out: the value of its formula, and the rows of its table with their names first."""
+    """A cell written out: its formula, its value as printed (in ASCII), and the rows of its table, names first."""
 
     formula: str
     value: str
@@ -33,9 +28,11 @@ class Dock:
         self.root = reader.page.locator('[data-testid="stBottom"]')
 
     def sentence(self) -> str:
-        """What the dock says in words; a formula that stands beside them is left out."""
-        words: str = self.root.locator('[data-testid="stMarkdown"]').first.evaluate(_WORDS)
-        return " ".join(words.split())
+        """What the dock says in words, without the equation that stands behind them when it is written out."""
+        return " ".join(self._said().partition("\u2003")[0].split())
+
+    def _said(self) -> str:
+        return self.root.locator('[data-testid="stMarkdown"]').first.text_content() or ""
 
     def is_written_out(self) -> bool:
         return self.root.locator('[data-testid="stTable"], [data-testid="stDataFrame"]').count() > 0
@@ -45,7 +42,8 @@ class Dock:
         formulas = self.root.locator('annotation[encoding="application/x-tex"]').all_text_contents()
         rows = self.root.locator('[data-testid="stTable"] tr').all()
         cells = [[c.strip() for c in row.locator("th, td").all_inner_texts()] for row in rows]
-        return Written(formulas[0], formulas[-1].rpartition("=")[2].strip(), cells)
+        value = self._said().rpartition("=")[2].strip().replace("−", "-").replace("∞", r"\infty")
+        return Written(formulas[0], value, cells)
 
     def copy_program(self) -> str:
         """Open "Copy as Python", copy the text with its button, and return what is on the clipboard."""
