@@ -18,7 +18,6 @@ class Theme(NamedTuple):
     name: str
     ink: str  # words
     quiet: str  # words that may stand back
-    edge: str  # the frame of a panel
     hole: str  # the ground of a cell that is -inf or NaN
     letters: dict[str, str]  # index letter (and "x" for what has none) -> hue
     signed: Scale
@@ -30,7 +29,6 @@ LIGHT = Theme(
     name="light",
     ink="#1f2430",
     quiet="#545b67",
-    edge="#c9cdd6",
     hole="#d5d7db",
     letters={
         "s": "#b3541e",
@@ -67,7 +65,6 @@ DARK = Theme(
     name="dark",
     ink="#e8eaf0",
     quiet="#a5acba",
-    edge="#454b58",
     hole="#3a3f4b",
     letters={
         "s": "#f0a16b",
