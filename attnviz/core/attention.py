@@ -61,13 +61,15 @@ def attention(
     mask: Tensor | None = None,
     scale: float | None = None,
     softcap: float | None = None,
+    softmax_dtype: torch.dtype | None = None,
 ) -> AttentionTrace:
     """Scaled dot-product attention, all its steps: query (..., s, k), key (..., u, k), value (..., u, d).
 
     Leading axes broadcast. With heads at axis -3, n_heads may be a multiple of n_kv_heads (grouped queries).
     mask: bool (True = may attend) or floating (added), broadcast to (..., s, u). scale: 1/sqrt(k) when None.
-    softcap c: c * tanh(x / c) on the scaled scores. dtype and device are kept.
-    A row that may attend nowhere gets weights 0 and output 0, never NaN.
+    softcap c: c * tanh(x / c) on the scaled scores. softmax_dtype: in which the softmax alone is computed.
+    dtype and device are kept. What a mask hides, by False or by -inf, has no say, be its score infinite or
+    NaN; a row that may attend nowhere gets weights 0 and output 0, never NaN.
     Raises ValueError for shapes and numbers, TypeError for dtypes, that do not fit.
     Source: Vaswani et al. 2017, equation 1; softcap: Gemma Team 2024.
 
@@ -77,15 +79,17 @@ def attention(
     >>> attention(query, key, value, mask=torch.tensor([False, True, True, False])).output
     tensor([[1.5000]])
     """
-    _check(query, key, value, mask, softcap)
+    _check(query, key, value, mask, softcap, softmax_dtype)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
 
     scores = query @ _for_heads_of(query, key).mT  # (..., s, u)
     scaled = scores * scale
     if softcap is not None:
         scaled = softcap * torch.tanh(scaled / softcap)
-    masked = scaled if mask is None else _apply(mask, scaled)
-    weights = torch.softmax(masked, dim=-1) if mask is None else _softmax_or_zero(masked)
+    if mask is None:
+        masked, weights = scaled, _softmax(scaled, softmax_dtype)
+    else:
+        masked, weights = _masked_softmax(scaled, mask, softmax_dtype)
     output = weights @ _for_heads_of(query, value)  # (..., s, d)
     return AttentionTrace(query, key, value, scores, scaled, masked, weights, output)
 
@@ -118,28 +122,41 @@ def _for_heads_of(query: Tensor, x: Tensor) -> Tensor:
     return repeat_kv(x, n_heads) if grouped else x
 
 
-def _apply(mask: Tensor, scaled: Tensor) -> Tensor:
-    """Hide what a bool mask hides, or add a floating mask."""
-    if mask.dtype == torch.bool:
-        return torch.where(mask, scaled, -math.inf)
-    return scaled + mask.to(scaled.dtype)
+def _softmax(masked: Tensor, dtype: torch.dtype | None) -> Tensor:
+    """Softmax over u, computed in `dtype`, as numbers of the dtype that came."""
+    return torch.softmax(masked, dim=-1, dtype=dtype).to(masked.dtype)
 
 
-def _softmax_or_zero(masked: Tensor) -> Tensor:
-    """Softmax over u, 0 in a row that is -inf throughout.
+def _masked_softmax(scaled: Tensor, mask: Tensor, dtype: torch.dtype | None) -> tuple[Tensor, Tensor]:
+    """The scores with the mask in them, and their softmax over u: 0 in a row that may attend nowhere.
 
     Softmax alone makes such a row NaN, and filling the NaN afterwards leaves the gradient NaN (0 * NaN). So
     the row is made harmless before the softmax and 0 after it; but only where there is one, for that takes
     four more passes. A row of which the first weight is a number has no NaN at all.
     """
-    weights = torch.softmax(masked, dim=-1)
+    if mask.dtype == torch.bool:
+        masked = torch.where(mask, scaled, -math.inf)  # (..., s, u)
+    else:
+        mask = mask.to(scaled.dtype)
+        masked = scaled + mask  # (..., s, u)
+    weights = _softmax(masked, dtype)
     if not weights[..., :1].isnan().any():
-        return weights
+        return masked, weights
+    if mask.dtype != torch.bool:  # an infinite score plus -inf is NaN, and yet it is hidden
+        masked = masked.masked_fill(mask.isneginf(), -math.inf)
+    del weights  # as large as what is made next
     nowhere = masked.isneginf().all(dim=-1, keepdim=True)  # (..., s, 1)
-    return torch.softmax(masked.masked_fill(nowhere, 0), dim=-1).masked_fill(nowhere, 0)
+    return masked, _softmax(masked.masked_fill(nowhere, 0), dtype).masked_fill(nowhere, 0)
 
 
-def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, softcap: float | None) -> None:
+def _check(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    softcap: float | None,
+    softmax_dtype: torch.dtype | None,
+) -> None:
     check_shape("query", query, "... s k")
     if query.shape[-1] == 0:
         raise ValueError(f"query: expected at least one feature k, got shape {tuple(query.shape)}")
@@ -160,6 +177,8 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, softc
         )
     if softcap is not None and not 0 < softcap < math.inf:
         raise ValueError(f"softcap: expected a positive finite number or None, got {softcap}")
+    if softmax_dtype is not None and not softmax_dtype.is_floating_point:
+        raise TypeError(f"softmax_dtype: expected a floating dtype or None, got {softmax_dtype}")
     if mask is None:
         return
     check_shape("mask", mask, "...")

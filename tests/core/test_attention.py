@@ -155,6 +155,36 @@ def test_a_row_that_may_attend_nowhere_is_zero_and_its_gradients_finite(kind: st
     assert query.grad[:, 0].abs().sum() > 0
 
 
+@pytest.mark.parametrize("kind", ["bool", "float"])
+@pytest.mark.parametrize("score", [math.inf, -math.inf, math.nan])
+def test_a_hidden_score_has_no_say_even_when_it_is_no_number(score: float, kind: str) -> None:
+    query, key, value = torch.ones(3, 1), torch.tensor([[1.0], [score], [2.0]]), torch.eye(3)
+    seen = torch.tensor([[True, False, True], [False, False, False], [True, False, False]])
+    mask = seen if kind == "bool" else torch.zeros(3, 3).masked_fill(~seen, -math.inf)
+    trace = attention(query, key, value, mask=mask)
+    assert torch.equal(trace.masked.isneginf(), ~seen)
+    share = 1 / (1 + math.e)
+    torch.testing.assert_close(trace.weights, torch.tensor([[share, 0, 1 - share], [0, 0, 0], [1, 0, 0]]))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(("dtype", "within"), [(torch.float16, torch.float32), (torch.float32, torch.float64)])
+def test_the_softmax_may_be_computed_in_a_dtype_of_its_own(
+    dtype: torch.dtype, within: torch.dtype, masked: bool
+) -> None:
+    query, key, value = draw((4, 8), (64, 8), (64, 2), dtype=dtype)
+    mask = torch.ones(4, 64, dtype=torch.bool).tril(40) if masked else None
+    if mask is not None:
+        mask[2] = False
+    trace = attention(query, key, value, mask=mask, softmax_dtype=within)
+    assert all(tensor.dtype == dtype for tensor in trace)
+    expected = torch.softmax(trace.masked.to(within), dim=-1).nan_to_num(0).to(dtype)
+    assert torch.equal(trace.weights, expected)
+    if dtype == torch.float16:  # it makes a difference
+        coarse = attention(query, key, value, mask=mask, softmax_dtype=torch.bfloat16).weights
+        assert not torch.equal(coarse, expected)
+
+
 def test_no_keys_give_an_output_of_zero() -> None:
     trace = attention(torch.ones(3, 4), torch.ones(0, 4), torch.ones(0, 2), mask=torch.ones(3, 0, dtype=torch.bool))
     assert trace.weights.shape == (3, 0)

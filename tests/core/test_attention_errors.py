@@ -76,6 +76,12 @@ def test_dtypes_that_do_not_fit_are_named(
     assert str(error.value) == message
 
 
+def test_a_softmax_dtype_that_is_not_floating_is_named() -> None:
+    with pytest.raises(TypeError) as error:
+        attention(torch.ones(Q), torch.ones(K), torch.ones(V), softmax_dtype=torch.int32)
+    assert str(error.value) == "softmax_dtype: expected a floating dtype or None, got torch.int32"
+
+
 @pytest.mark.parametrize(
     ("x", "weight", "bias", "message"),
     [

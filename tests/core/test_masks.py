@@ -1,5 +1,6 @@
 """Masks against plain Python loops."""
 
+import math
 from collections.abc import Callable
 from typing import cast
 
@@ -40,6 +41,19 @@ def test_causal_with_a_cache_asks_the_last_rows() -> None:
 
 
 @QUICK
+@given(offsets=st.lists(st.integers(-3, 6), max_size=4), left=BOUNDS, right=BOUNDS, as_tensor=st.booleans())
+def test_an_offset_for_each_sequence_is_a_mask_for_each(
+    offsets: list[int], left: int | None, right: int | None, as_tensor: bool
+) -> None:
+    given = torch.tensor(offsets, dtype=torch.int64) if as_tensor else offsets
+    mask = masks.window(3, 5, left=left, right=right, offset=given)
+    assert mask.shape == (len(offsets), 3, 5)
+    for row, offset in zip(mask, offsets, strict=True):
+        assert torch.equal(row, masks.window(3, 5, left=left, right=right, offset=offset))
+    assert torch.equal(masks.causal(3, 5, offset=given), masks.window(3, 5, left=None, right=0, offset=given))
+
+
+@QUICK
 @given(n=SIZES, length=st.integers(0, 8))
 def test_prefix_is_causal_but_for_the_first_keys(n: int, length: int) -> None:
     assert masks.prefix(n, length).tolist() == [[u <= s or u < length for u in range(n)] for s in range(n)]
@@ -73,9 +87,36 @@ def test_combine_is_and() -> None:
     assert masks.combine(None, None) is None
 
 
+def test_combine_adds_floating_masks_and_hides_with_the_bool_ones() -> None:
+    bias, more = torch.arange(9.0).view(3, 3), torch.tensor([0.5, -math.inf, 0.25])
+    combined = masks.combine(bias, masks.causal(3, 3), more, masks.padding([2, 3], 3))
+    assert combined is not None
+    assert combined.tolist() == [
+        [
+            [3 * s + u + more[u].item() if u <= s and u < n else -math.inf for u in range(3)]
+            for s in range(3)
+        ]
+        for n in (2, 3)
+    ]  # fmt: skip
+    assert combined.dtype == torch.float32
+    assert masks.combine(bias) is bias
+    half = masks.combine(masks.causal(3, 3), bias.half())
+    assert half is not None and half.dtype == torch.float16
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
+        (
+            lambda: masks.causal(2, 3, offset=cast("int", 0.5)),
+            TypeError,
+            "offset: expected whole numbers, got 0.5",
+        ),
+        (
+            lambda: masks.causal(2, 3, offset=torch.tensor([[1]])),
+            ValueError,
+            "offset: expected one number, or one for each sequence, got shape (1, 1)",
+        ),
         (lambda: masks.causal(-1, 3), ValueError, "n_query: expected a whole number of at least 0, got -1"),
         (
             lambda: masks.causal(3, cast("int", 2.0)),
@@ -95,9 +136,9 @@ def test_combine_is_and() -> None:
         ),
         (lambda: masks.segments(cast("list[int]", 3)), ValueError, "ids: expected shape (..., n), got ()"),
         (
-            lambda: masks.combine(masks.causal(2, 2), torch.ones(2, 2)),
+            lambda: masks.combine(masks.causal(2, 2), torch.ones(2, 2, dtype=torch.int64)),
             TypeError,
-            "masks: expected dtype torch.bool (True = may attend), got torch.float32",
+            "masks: expected dtype bool (True = may attend) or floating (added), got torch.int64",
         ),
         (
             lambda: masks.combine(masks.causal(2, 2), masks.causal(3, 3)),
