@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnviz.core.heads import repeat_kv
+from attnviz.core.heads import for_heads_of
 from attnviz.core.memory import keep_freed_memory
 from attnviz.core.shapes import broadcast, check_dtype, check_shape
 
@@ -82,7 +82,7 @@ def attention(
     _check(query, key, value, mask, softcap, softmax_dtype)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
 
-    scores = query @ _for_heads_of(query, key).mT  # (..., s, u)
+    scores = query @ for_heads_of(query, key).mT  # (..., s, u)
     scaled = scores * scale
     if softcap is not None:
         scaled = softcap * torch.tanh(scaled / softcap)
@@ -90,7 +90,7 @@ def attention(
         masked, weights = scaled, _softmax(scaled, softmax_dtype)
     else:
         masked, weights = _masked_softmax(scaled, mask, softmax_dtype)
-    output = weights @ _for_heads_of(query, value)  # (..., s, d)
+    output = weights @ for_heads_of(query, value)  # (..., s, d)
     return AttentionTrace(query, key, value, scores, scaled, masked, weights, output)
 
 
@@ -111,15 +111,6 @@ def self_attention(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
     S = torch.einsum("bsk,buk->bsu", Q, K)
     a = torch.softmax(S / math.sqrt(Q.shape[-1]), dim=-1)
     return torch.einsum("bsu,bud->bsd", a, V)
-
-
-def _for_heads_of(query: Tensor, x: Tensor) -> Tensor:
-    """Key or value x, its heads repeated to be as many as query has, where they are fewer but divide."""
-    if query.ndim < 3 or x.ndim < 3:
-        return x
-    n_heads, n_kv_heads = query.shape[-3], x.shape[-3]
-    grouped = 1 < n_kv_heads < n_heads and n_heads % n_kv_heads == 0
-    return repeat_kv(x, n_heads) if grouped else x
 
 
 def _softmax(masked: Tensor, dtype: torch.dtype | None) -> Tensor:
@@ -169,7 +160,7 @@ def _check(
     if broadcast(read, carried) is None:
         raise ValueError(f"value: expected leading axes that broadcast with key's {read}, got {carried}")
     # Only the axes before the last two are asked for, so that [..., :0, :] spares the copy of the tokens.
-    leading = broadcast(asked, *(_for_heads_of(query, x[..., :0, :]).shape[:-2] for x in (key, value)))
+    leading = broadcast(asked, *(for_heads_of(query, x[..., :0, :]).shape[:-2] for x in (key, value)))
     if leading is None:
         raise ValueError(
             f"key: expected leading axes that broadcast with query's {asked}, or heads (axis -3)"

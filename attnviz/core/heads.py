@@ -57,3 +57,19 @@ def repeat_kv(x: Tensor, n_heads: int) -> Tensor:
     if n_heads == n_kv_heads:
         return x
     return x.repeat_interleave(n_heads // n_kv_heads, dim=-3)  # (..., h, u, k)
+
+
+def for_heads_of(query: Tensor, x: Tensor) -> Tensor:
+    """Key or value x, its heads repeated to be as many as query has: (..., h_kv, u, k) -> (..., h, u, k).
+
+    x itself where the heads are as many, where one serves all and broadcasts, or where they do not divide.
+
+    >>> import torch
+    >>> for_heads_of(torch.ones(4, 1, 1), torch.tensor([[[1]], [[2]]])).flatten().tolist()
+    [1, 1, 2, 2]
+    """
+    if query.ndim < 3 or x.ndim < 3:
+        return x
+    n_heads, n_kv_heads = query.shape[-3], x.shape[-3]
+    grouped = 1 < n_kv_heads < n_heads and n_heads % n_kv_heads == 0
+    return repeat_kv(x, n_heads) if grouped else x

@@ -53,6 +53,26 @@ def check_dtype(name: str, x: Tensor, like: str, dtype: torch.dtype) -> None:
         raise TypeError(f"{name}: expected dtype {dtype} as {like} has, got {x.dtype}")
 
 
+def check_floating(name: str, x: Tensor, letters: str) -> None:
+    """Raise unless x is of a floating dtype, with the axes that check_shape reads from the letters.
+
+    >>> check_floating("weights", torch.zeros(2, 5, dtype=torch.int64), "... s u")
+    Traceback (most recent call last):
+    TypeError: weights: expected a floating dtype, got torch.int64
+    """
+    check_shape(name, x, letters)
+    check_dtype(name, x, name, x.dtype)
+
+
+def widened(x: Tensor) -> Tensor:
+    """Half precision as float32, so that a sum of many numbers is rounded once, at the end.
+
+    >>> widened(torch.zeros(2).half()).dtype, widened(torch.zeros(2).double()).dtype
+    (torch.float32, torch.float64)
+    """
+    return x.float() if x.element_size() < 4 else x
+
+
 def broadcast(*shapes: Sequence[int]) -> tuple[int, ...] | None:
     """The shape that the shapes broadcast to, or None when they do not.
 
@@ -92,3 +112,16 @@ def check_count(name: str, n: int, low: int = 0) -> int:
     if whole < low:
         raise ValueError(f"{name}: expected a whole number of at least {low}, got {n!r}")
     return whole
+
+
+def check_whole(name: str, n: int) -> int:
+    """Return n as an int; raise TypeError unless it is a whole number, which may be negative.
+
+    >>> check_whole("offset", 0.5)
+    Traceback (most recent call last):
+    TypeError: offset: expected a whole number, got 0.5
+    """
+    try:
+        return operator.index(n)
+    except TypeError:
+        raise TypeError(f"{name}: expected a whole number, got {n!r}") from None
