@@ -15,8 +15,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from attnviz.core.arithmetic_terms import Factors, Index, attention_factors, projection_factors, rotation_factors
 from attnviz.core.attention import AttentionTrace
-from attnviz.core.shapes import broadcast, check_shape, meet
+from attnviz.core.rotary import Rotary
+from attnviz.core.shapes import check_dtype, check_shape
 
 EQUATIONS = {  # of one head
     "query": "bsm,mk->bsk",
@@ -29,9 +31,7 @@ EQUATIONS = {  # of one head
     "output": "bsu,bud->bsd",
 }
 STEPS = tuple(EQUATIONS)
-
-Factors = dict[str, Tensor]
-Index = tuple[int, ...]
+ROTATIONS = {"query": "bsj,sjk->bsk", "key": "buj,ujk->buk"}  # j: a feature before rotation
 
 
 class Arithmetic(NamedTuple):
@@ -58,14 +58,19 @@ def explain(
     mask: Tensor | None = None,
     scale: float | None = None,
     softcap: float | None = None,
+    softmax_dtype: torch.dtype | None = None,
+    projected: Tensor | None = None,
+    rotary: Rotary | None = None,
 ) -> Arithmetic:
     """The arithmetic of the cell of trace.<step> at `index`, one number for each of its axes.
 
     query, key, value need what they were projected from: x (..., s, m), weight (m, k) or, when the trace has
-    a head axis that x lacks, (m, h*k); bias (h*k,) counts as the weight of a feature that is always 1. masked
-    needs the mask, scaled the scale and softcap, that the trace was made with. The products of masked are the
-    two numbers added; those of weights the exponentials, of which the total is a share (tolerance 1e-6).
-    Raises ValueError, naming the argument, for what is missing or does not fit.
+    a head axis that x lacks, (m, h*k); bias (h*k,) counts as the weight of a feature that is always 1. query
+    and key of a trace with a rotary need, in place of these, the tensor that was rotated, `projected`
+    (..., s, k). masked needs the mask, scaled the scale and softcap, weights the softmax_dtype, that the trace
+    was made with. The products of masked are the two numbers added, of which -inf hides the other; those of
+    weights the exponentials, of which the total is a share (tolerance 1e-6).
+    Raises ValueError for what is missing or does not fit, TypeError for dtypes, naming the argument.
 
     >>> from attnviz.core.attention import attention
     >>> trace = attention(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]), torch.tensor([[5.0]]))
@@ -75,113 +80,72 @@ def explain(
     """
     if step not in STEPS:
         raise ValueError(f"step: expected one of {', '.join(STEPS)}, got {step!r}")
+    _check_numbers(softcap, softmax_dtype)
     tensor: Tensor = getattr(trace, step)
     index = _checked(index, step, tuple(tensor.shape))
-    cell = float(tensor[index])
-    precision = torch.finfo(tensor.dtype)
-    rounding = max(1e-6, 4 * precision.eps)  # in half precision, of up to four operations one after the other
-
+    if rotary is not None and step in ROTATIONS:
+        return _summed(step, index, ROTATIONS[step], rotation_factors(tensor, index, projected, rotary), tensor)
+    if step in ("query", "key", "value"):
+        return _summed(step, index, EQUATIONS[step], projection_factors(tensor, index, x, weight, bias), tensor)
+    factors = attention_factors(trace, step, index, mask=mask, scale=scale, softmax_dtype=softmax_dtype)
     if step == "weights":
-        factors = _weights(trace, index)
-        products = factors["exponential"]
-        whole = float(products.sum())
-        total = float(products[index[-1]]) / whole if whole else 0.0  # a row that may attend nowhere
-        return Arithmetic(step, index, EQUATIONS[step], factors, products, total, rounding, cell)
+        return _share(index, factors, tensor, softmax_dtype)
+    summed = _summed(step, index, EQUATIONS[step], factors, tensor)
+    if step == "scaled" and softcap is not None:
+        return summed._replace(total=softcap * math.tanh(summed.total / softcap))
+    return summed
 
-    if step == "scores":
-        factors = _scores(trace, index)
-    elif step == "scaled":
-        factors = _scaled(trace, index, scale)
-    elif step == "masked":
-        factors = _masked(trace, index, mask)
-    elif step == "output":
-        factors = _output(trace, index)
-    else:
-        factors = _projected(tensor, index, x, weight, bias)
+
+def explain_projection(
+    projected: Tensor, index: Sequence[int], *, x: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Arithmetic:
+    """The arithmetic of one cell of any projection, x (..., s, m) by weight (m, k): projected (..., s, k).
+
+    So too of the output of many heads, whose x is the merged heads (..., s, h*d); and of a query or key before
+    rotation, (..., h, s, k) by a weight (m, h*k). bias (k,) counts as the weight of a feature that is always 1.
+    Raises ValueError for what does not fit, TypeError for what is no floating tensor.
+
+    >>> x, weight = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])
+    >>> cell = explain_projection(x @ weight, (0, 0), x=x, weight=weight)
+    >>> cell.equation, cell.products.tolist(), cell.total
+    ('bsm,mk->bsk', [3.0, 8.0], 11.0)
+    """
+    check_shape("projected", projected, "... s k")
+    check_dtype("projected", projected, "projected", projected.dtype)
+    index = _checked(index, "projected", tuple(projected.shape))
+    return _summed("projection", index, "bsm,mk->bsk", projection_factors(projected, index, x, weight, bias), projected)
+
+
+def _summed(step: str, index: Index, equation: str, factors: Factors, tensor: Tensor) -> Arithmetic:
+    """The cell as the sum of its products; of masked, of the two numbers themselves."""
     left, right = factors.values()
     products = torch.cat([left, right]) if step == "masked" else left * right
-    total = float(products.sum())
-    if step == "scaled" and softcap is not None:
-        total = softcap * math.tanh(total / softcap)
+    hidden = step == "masked" and float(right) == -math.inf  # even an infinite score, or NaN
+    total = -math.inf if hidden else float(products.sum())
+    precision = torch.finfo(tensor.dtype)
     added = float(products[products.isfinite()].abs().sum())  # -inf is exact
-    tolerance = rounding * added + precision.smallest_normal * precision.eps
-    return Arithmetic(step, index, EQUATIONS[step], factors, products, total, tolerance, cell)
+    tolerance = _rounding(tensor.dtype) * added + precision.smallest_normal * precision.eps
+    return Arithmetic(step, index, equation, factors, products, total, tolerance, float(tensor[index]))
 
 
-def _projected(tensor: Tensor, index: Index, x: Tensor | None, weight: Tensor | None, bias: Tensor | None) -> Factors:
-    if x is None:
-        raise ValueError("x: expected the tensor (..., s, m) that was projected, got None")
-    if weight is None:
-        raise ValueError("weight: expected the matrix (m, k) of the projection, got None")
-    check_shape("x", x, "... s m", s=tensor.shape[-2])
-    n_features = tensor.shape[-1]
-    # (..., h, s, k) of x (..., s, m): the head is no axis of x, but a block of the weight's columns.
-    has_heads = tensor.ndim > x.ndim and weight.shape[-1] == tensor.shape[-3] * n_features
-    leading = index[:-3] if has_heads else index[:-2]
-    column = index[-3] * n_features + index[-1] if has_heads else index[-1]
-    n_columns = tensor.shape[-3] * n_features if has_heads else n_features
-    check_shape("weight", weight, "m k", m=x.shape[-1], k=n_columns)
-    full = tuple(tensor.shape[:-3] if has_heads else tensor.shape[:-2])
-    if broadcast(x.shape[:-2], full) != full:
-        raise ValueError(f"x: expected leading axes that broadcast to {full}, got shape {tuple(x.shape)}")
-    token = _float64(x[meet(leading, full, x.shape[:-2])][index[-2]])  # (m,)
-    weights = _float64(weight[:, column])  # (m,)
-    if bias is not None:
-        check_shape("bias", bias, "k", k=n_columns)
-        token = torch.cat([token, torch.ones(1, dtype=torch.float64)])  # (m + 1,)
-        weights = torch.cat([weights, _float64(bias[column, None])])  # (m + 1,)
-    return {"x": token, "weight": weights}
+def _share(index: Index, factors: Factors, tensor: Tensor, softmax_dtype: torch.dtype | None) -> Arithmetic:
+    """The cell as its share of the row's exponentials."""
+    products = factors["exponential"]
+    whole = float(products.sum())
+    total = float(products[index[-1]]) / whole if whole else 0.0  # a row that may attend nowhere
+    tolerance = max(_rounding(tensor.dtype), _rounding(softmax_dtype or tensor.dtype))
+    return Arithmetic("weights", index, EQUATIONS["weights"], factors, products, total, tolerance, float(tensor[index]))
 
 
-def _scores(trace: AttentionTrace, index: Index) -> Factors:
-    *leading, s, u = index
-    full = trace.scores.shape[:-2]
-    query = trace.query[meet(leading, full, trace.query.shape[:-2])][s]  # (k,)
-    key = trace.key[meet(leading, full, trace.key.shape[:-2])][u]  # (k,)
-    return {"query": _float64(query), "key": _float64(key)}
+def _rounding(dtype: torch.dtype) -> float:
+    return max(1e-6, 4 * torch.finfo(dtype).eps)  # in half precision, of up to four operations one after the other
 
 
-def _scaled(trace: AttentionTrace, index: Index, scale: float | None) -> Factors:
-    scale = 1 / math.sqrt(trace.query.shape[-1]) if scale is None else scale
-    scores = _float64(trace.scores[index][None])  # (1,)
-    return {"scores": scores, "scale": torch.full_like(scores, scale)}
-
-
-def _masked(trace: AttentionTrace, index: Index, mask: Tensor | None) -> Factors:
-    full = trace.masked.shape
-    scaled = trace.scaled[meet(index, full, trace.scaled.shape)]
-    if mask is None:
-        same = torch.isclose(scaled, trace.masked[index], rtol=0, atol=0, equal_nan=True)
-        if not same:
-            raise ValueError("mask: expected the mask of this trace, masked differs from scaled, got None")
-        added = torch.zeros((), dtype=torch.float64)
-    else:
-        if broadcast(mask.shape, full) != tuple(full):
-            came = tuple(mask.shape)
-            raise ValueError(f"mask: expected a shape that broadcasts to {tuple(full)}, got {came}")
-        added = mask[meet(index, full, mask.shape)]  # ()
-        if mask.dtype == torch.bool:
-            added = torch.tensor(0.0 if added else -math.inf)  # to hide is to add -inf
-    return {"scaled": _float64(scaled[None]), "mask": _float64(added.to(scaled.dtype)[None])}
-
-
-def _weights(trace: AttentionTrace, index: Index) -> Factors:
-    row = _float64(trace.masked[index[:-1]])  # (u,)
-    highest = row.max()
-    exponential = torch.zeros_like(row) if highest == -math.inf else torch.exp(row - highest)  # (u,)
-    return {"masked": row, "exponential": exponential}
-
-
-def _output(trace: AttentionTrace, index: Index) -> Factors:
-    *leading, s, d = index
-    full = trace.output.shape[:-2]
-    weights = trace.weights[meet(leading, full, trace.weights.shape[:-2])][s]  # (u,)
-    value = trace.value[meet(leading, full, trace.value.shape[:-2])][:, d]  # (u,)
-    return {"weights": _float64(weights), "value": _float64(value)}
-
-
-def _float64(x: Tensor) -> Tensor:
-    return x.detach().to("cpu", torch.float64)
+def _check_numbers(softcap: float | None, softmax_dtype: torch.dtype | None) -> None:
+    if softcap is not None and not 0 < softcap < math.inf:
+        raise ValueError(f"softcap: expected a positive finite number or None, got {softcap}")
+    if softmax_dtype is not None and not softmax_dtype.is_floating_point:
+        raise TypeError(f"softmax_dtype: expected a floating dtype or None, got {softmax_dtype}")
 
 
 def _checked(index: Sequence[int], step: str, shape: Index) -> Index:

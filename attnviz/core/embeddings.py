@@ -44,6 +44,18 @@ def token_vector(token: str, d_model: int, seed: int) -> Tensor:
     return _draw("token", token, seed, check_count("d_model", d_model, low=1)).to(torch.float32)  # (m,)
 
 
+def position_vector(s: int, d_model: int, seed: int) -> Tensor:
+    """The vector of position s, standard normal: float32 (m=d_model,), the same however long the text is.
+
+    Raises ValueError for a negative s or a d_model below 1.
+
+    >>> position_vector(7, 3, seed=0).shape
+    torch.Size([3])
+    """
+    s, d_model = check_count("s", s), check_count("d_model", d_model, low=1)
+    return _draw("position", str(s), seed, d_model).to(torch.float32)  # (m,)
+
+
 def embed(tokens: Sequence[str], d_model: int, seed: int) -> Tensor:
     """The vectors of a sequence of tokens, one a row: float32 (s, m=d_model).
 
