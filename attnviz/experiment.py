@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from attnviz.drawing import read_drawing
 from attnviz.edits import EDITS, Cells, Index, check_cells, check_matrix, is_cells
 from attnviz.fields import CHOICES, PAGE, STEPS, check_choice, check_number, shown
+from attnviz.lab import Lab
 from attnviz.limits import SEQUENCES, TEXT_CHARS, TOKENS, TRACE_BYTES
 from attnviz.run import PAD, Run, run
 from attnviz.tokenizers import clean, tokenize
@@ -16,13 +18,14 @@ from attnviz.tokenizers import clean, tokenize
 if TYPE_CHECKING:
     from attnviz.links import from_query, read_query, to_query
 
-__all__ = ["CHOICES", "DEFAULT_TEXT", "EDITS", "PAD", "STEPS", "Cells", "Experiment", "Run", "View"]
+__all__ = ["CHOICES", "DEFAULT_TEXT", "EDITS", "PAD", "STEPS", "Cells", "Experiment", "Lab", "Run", "View"]
 __all__ += ["from_query", "read_query", "to_query"]
 
 DEFAULT_TEXT = "the cat sat on the mat"
 _SIZES = ("d_model", "d_k", "d_v", "n_heads", "n_kv_heads", "max_tokens")
 _NUMBERS = (*_SIZES, "seed", "temperature", "window_left", "window_right", "prefix_length")
 _MAY_BE_NONE = ("n_kv_heads", "max_tokens")
+_ROTATIONS: dict[str, Literal["half", "interleaved"]] = {"rope_half": "half", "rope_interleaved": "interleaved"}
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,8 @@ class Experiment:
 
     d_k and d_v are sizes of one head. n_kv_heads, a divisor of n_heads, groups the heads; None means n_heads.
     scale is what scores are multiplied by: "sqrt" 1/sqrt(d_k), "d_k" 1/d_k, "none" 1; temperature divides it.
-    The seed draws the token vectors and w_q, w_k, w_v.
+    The seed draws the token vectors, learned positions and w_q, w_k, w_v. RoPE turns pairs of features: of an odd
+    d_k it turns nothing.
 
     Edits are x (b, s, m), w_q, w_k (m, h*k), w_v (m, h*d), q (b, s, h*k), k (b, u, h*k), v (b, u, h*d); h is
     n_kv_heads for keys and values. Each is None, or a whole matrix (nested lists or a tensor; two axes of x,
@@ -66,6 +70,7 @@ class Experiment:
     window_left: int = 2
     window_right: int = 0
     prefix_length: int = 2
+    drawn: str = ""  # the drawn mask: see drawing
     # A limit on each sequence, which fitting() sets; never in a link.
     max_tokens: int | None = field(default=None, kw_only=True, repr=False)
 
@@ -78,6 +83,8 @@ class Experiment:
         for name in _NUMBERS:
             if name not in _MAY_BE_NONE or getattr(self, name) is not None:
                 self._set(name, check_number(name, getattr(self, name)))
+        if self.drawn:
+            read_drawing(self.drawn)
         if self.n_heads % (self.n_kv_heads or 1):
             raise ValueError(f"n_kv_heads must divide n_heads={self.n_heads}, {self.n_kv_heads} does not")
         for name in EDITS:
@@ -143,10 +150,17 @@ class Experiment:
         cells: Any = (*(getattr(self, name) or ()), (tuple(index), value))
         return replace(self, **{name: cells})
 
+    @property
+    def rotation(self) -> Literal["half", "interleaved"] | None:
+        """Which features of queries and keys turn together, "half" or "interleaved"; None where nothing turns."""
+        return _ROTATIONS.get(self.positions) if self.d_k % 2 == 0 else None
+
     def trace_bytes(self, n: int) -> int:
         """Return the bytes of a whole trace, were every sequence n tokens long."""
         n_kv_heads = self.n_kv_heads or self.n_heads
         per_token = self.n_heads * (4 * n + self.d_k + self.d_v) + n_kv_heads * (self.d_k + self.d_v)
+        per_token += (self.n_heads + n_kv_heads) * self.d_k if self.rotation else 0  # what was rotated
+        per_token += self.n_heads * n if self.positions == "alibi" else 0  # a mask that differs from head to head
         return 4 * len(self.sequences) * n * per_token
 
     def fitting(self) -> tuple[Experiment, int]:
@@ -168,7 +182,8 @@ class View:
     """Where one looks, and how: the page, the step, the cell (b, h, s, u, and a feature; all from 0).
 
     lang is "en", "zh" or None, the browser's; letters are those of the formulas, "bsu", "bij" or "bts";
-    difference shows what the edits changed; from_s and from_u are the first tokens drawn of a long axis.
+    difference shows what the edits changed; from_s and from_u are the first tokens drawn of a long axis; lab
+    holds the settings of the labs.
     Raises ValueError, which names the field, what it may be and what came.
     """
 
@@ -184,6 +199,7 @@ class View:
     difference: bool = False
     from_s: int = 0
     from_u: int = 0
+    lab: Lab = field(default_factory=Lab)
 
     def __post_init__(self) -> None:
         if not isinstance(self.page, str) or not PAGE.fullmatch(self.page):

@@ -1,4 +1,4 @@
-"""What the numbers and choices of Experiment and View may be, and the checks that say so."""
+"""What the numbers and choices of Experiment, View and Lab may be, and the checks that say so."""
 
 import re
 from numbers import Integral, Real
@@ -21,11 +21,24 @@ STEPS = (
 CHOICES: dict[str, tuple[str, ...]] = {
     "tokenizer": TOKENIZERS,
     "scale": ("sqrt", "d_k", "none"),
-    "mask": ("none", "causal", "window", "prefix"),
-    "positions": ("none", "sinusoidal"),
+    "mask": ("none", "causal", "window", "prefix", "drawn"),
+    "positions": ("none", "sinusoidal", "learned", "rope_half", "rope_interleaved", "alibi"),
     "step": STEPS,
     "lang": ("en", "zh"),
     "letters": ("bsu", "bij", "bts"),
+    # of a Lab
+    "section": (
+        *("step", "scale", "softmax", "masks", "parameters", "value"),
+        *("lookup", "tables", "order", "matrices"),
+        *("split", "shared", "cross", "average"),
+        *("shuffle", "terms", "rotation"),
+    ),
+    "axis": ("u", "s"),
+    "hidden_value": ("-inf", "-10", "-1", "0"),
+    "hidden_when": ("before", "after"),
+    "value_is": ("v", "k", "x", "i"),
+    "shared_by": ("mean", "first"),
+    "knocked": ("edge", "token"),
 }
 
 # A number, or the name of a page, as text in a link. ASCII only: int() and float() also read "١" and "1_0".

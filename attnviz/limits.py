@@ -25,9 +25,21 @@ TRACE_BYTES = 128 * 2**20  # bytes of one whole trace: all eight tensors, float3
 LINK_BYTES = 8_000  # bytes of a query string: proxies stop near 8 kB, and the host and path need some
 TERMS_SHOWN = 16  # terms of a cell's sum in a plain table; more of them scroll
 UNDO = 50  # changes of edited numbers that can be taken back
+DRAWN = 64  # tokens of a mask that is drawn by hand; later ones it leaves alone
+QUESTIONS = 27  # that learners ask, numbered from 1
 NOTICE_CHARS = 40  # characters of a refused value that a notice repeats
 
-# What a number may be, by the name of its field in Experiment and View
+# How many characters a text of a lab may have, by the name of its field in Lab
+TEXTS: dict[str, int] = {
+    "context": 400,
+    "order": 2000,  # 512 numbers
+    "equation": 200,
+    "sizes": 200,
+    "at": 100,
+    "lit": 8,
+}
+
+# What a number may be, by the name of its field in Experiment, View and Lab
 LIMITS: dict[str, Limit] = {
     "d_model": Limit(1, 64, 8, 1),
     "d_k": Limit(1, 64, 4, 1),  # of one head
@@ -47,4 +59,14 @@ LIMITS: dict[str, Limit] = {
     "feature": Limit(0, 63, 0, 1),
     "from_s": Limit(0, TOKENS - 1, 0, 1),
     "from_u": Limit(0, TOKENS - 1, 0, 1),
+    "draw_d_k": Limit(1, 512, 64, 1),  # this and the next are of a Lab
+    "draws": Limit(10, 2000, 200, 10),
+    "dropout": Limit(0.0, 0.9, 0.2, 0.1),
+    "shift": Limit(-1000, 1000, 0, 10),
+    "padded": Limit(0, DRAWN, 2, 1),
+    "lookup": Limit(0.01, 100.0, 1.0, 0.1),
+    "length": Limit(1, 32_768, 512, 1),
+    "decoded": Limit(1, TOKENS, 4, 1),
+    "kv_heads": Limit(1, 8, 2, 1),
+    "sharpness": Limit(0.0, 10.0, 3.0, 0.5),
 }

@@ -6,51 +6,39 @@ a Notice says so: a link never breaks a page. Standard library only: a link is r
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from attnviz.edit_text import read_edits, write_edits
+from attnviz.edit_text import write_edits
 from attnviz.edits import EDITS
 from attnviz.experiment import DEFAULT_TEXT, Experiment, View
-from attnviz.fields import CHOICES, NUMBER, PAGE, WHOLE, is_whole, shown
-from attnviz.limits import LIMITS, LINK_BYTES, NOTICE_CHARS, TEXT_CHARS
+from attnviz.fields import PAGE, shown
+from attnviz.lab import Lab
+from attnviz.limits import LINK_BYTES, NOTICE_CHARS, TEXTS
+from attnviz.link_values import Notice, NotTakenError, plain, take
 from attnviz.tokenizers import clean
 
+__all__ = ["Notice", "from_query", "read_query", "to_query"]
+
 # Parameter names are field names, and their defaults the fields' own; the seven edits share one parameter.
-_PRIVATE = (*EDITS, "max_tokens", "page")
+_PRIVATE = (*EDITS, "max_tokens", "page", "lab")
 _EXPERIMENT = {"text": DEFAULT_TEXT} | {f.name: f.default for f in fields(Experiment)[1:] if f.name not in _PRIVATE}
 _VIEW = {f.name: f.default for f in fields(View) if f.name not in _PRIVATE}
-_DEFAULTS = _EXPERIMENT | {"edits": None} | _VIEW
+_LAB = {f.name: f.default for f in fields(Lab)}
+_DEFAULTS = _EXPERIMENT | {"edits": None} | _VIEW | _LAB
 _PARAMETERS = (*_DEFAULTS, "page", "without")
 
 _HOST = re.compile(r"^([a-z][a-z0-9+.-]*:)?//[^/]*|^[^/]+(?=/)", re.IGNORECASE)  # with a scheme, or without
 
 
-class Notice(NamedTuple):
-    """One thing in a link that was not taken as it stood.
-
-    code is one of
-        "out_of_range", "unknown", "malformed", "not_finite": the default stands in; good cells of edits stay
-        "repeated": the last value counts
-        "replaced": the text holds U+FFFD, which stands for what no link can carry
-        "too_long": of the text the beginning is kept, of edits nothing
-        "without": the link says itself that it leaves `name` out, "text" or "edits"
-    name is the parameter, value what came, cut to NOTICE_CHARS.
-    """
-
-    code: str
-    name: str
-    value: str
-
-
 def to_query(experiment: Experiment, view: View | None = None) -> str:
     """Write the query string, without "?", that restores `experiment` and `view`; its page is a URL's path.
 
-    At most LINK_BYTES long: else the text is left out, or the edits, or both, and `without` says so.
+    At most LINK_BYTES long: else the text is left out, or the edits, or both, or the texts of the labs as well,
+    and `without` says so.
 
     >>> to_query(Experiment("我 & you", d_k=2, w_q=(((0, 1), 2.5),)), View(s=1))
     'text=%E6%88%91+%26+you&d_k=2&edits=w_q~0.1_2.5&s=1'
@@ -61,12 +49,14 @@ def to_query(experiment: Experiment, view: View | None = None) -> str:
     hopeless |= {"edits"} if 2 * sum(map(len, edits.values())) > LINK_BYTES else set()
     pairs = {name: getattr(experiment, name) for name in _EXPERIMENT}
     pairs["edits"] = write_edits(edits) if edits and "edits" not in hopeless else None
-    pairs |= {name: getattr(view or View(), name) for name in _VIEW}
+    view = view or View()
+    pairs |= {name: getattr(view, name) for name in _VIEW} | {name: getattr(view.lab, name) for name in _LAB}
     pairs = {name: value for name, value in pairs.items() if value != _DEFAULTS[name]}
     query = ""
-    for left_out in ((), ("text",), ("edits",), ("text", "edits")):
+    for left_out in ((), ("text",), ("edits",), ("text", "edits"), ("text", "edits", "labs")):
         if hopeless <= set(left_out):
-            kept = {name: _plain(value) for name, value in pairs.items() if name not in left_out}
+            names = {*left_out, *(TEXTS if "labs" in left_out else ())}
+            kept = {name: plain(value) for name, value in pairs.items() if name not in names}
             query = urlencode(kept | ({"without": ",".join(left_out)} if left_out else {}), safe=",")
             if len(query) <= LINK_BYTES:
                 break
@@ -93,18 +83,15 @@ def read_query(query: str | Mapping[str, Any]) -> tuple[Experiment, View, tuple[
     taken: dict[str, Any] = {}
     for name, value in _parameters(query, notices).items():
         try:
-            taken |= _taken(name, value, notices)
-        except _NotTakenError as error:
+            taken |= take(name, value, notices)
+        except NotTakenError as error:
             notices.append(Notice(str(error), name, value[:NOTICE_CHARS]))
     heads, groups = taken.get("n_heads", _EXPERIMENT["n_heads"]), taken.get("n_kv_heads")
     if groups and heads % groups:
         notices.append(Notice("out_of_range", "n_kv_heads", str(taken.pop("n_kv_heads"))))
-    view = View(**{name: taken.pop(name) for name in (*_VIEW, "page") if name in taken})
+    lab = Lab(**{name: taken.pop(name) for name in _LAB if name in taken})
+    view = View(**{name: taken.pop(name) for name in (*_VIEW, "page") if name in taken}, lab=lab)
     return Experiment(**({"text": DEFAULT_TEXT} | taken)), view, tuple(notices)
-
-
-class _NotTakenError(ValueError):
-    """The code of a Notice."""
 
 
 def _parameters(query: Any, notices: list[Notice]) -> dict[str, str]:
@@ -124,7 +111,7 @@ def _parameters(query: Any, notices: list[Notice]) -> dict[str, str]:
     for name, value in pairs:
         if not isinstance(name, str) or name not in _PARAMETERS:
             continue  # somebody else's: embed, utm_source
-        text = _plain(value)
+        text = plain(value)
         if text is None:
             notices.append(Notice("malformed", name, shown(value)[:NOTICE_CHARS]))
             continue
@@ -142,53 +129,3 @@ def _pairs(query: str) -> list[tuple[str, Any]]:
     page = _HOST.sub("", path, count=1).rstrip("/").rpartition("/")[2]
     pairs: list[tuple[str, Any]] = list(parse_qsl(rest, keep_blank_values=True))
     return [("page", page), *pairs] if PAGE.fullmatch(page) else pairs
-
-
-def _taken(name: str, value: str, notices: list[Notice]) -> dict[str, Any]:
-    """The field or fields that one parameter sets; _NotTakenError when it cannot."""
-    if name == "text":
-        text = clean(value)
-        if len(text) > TEXT_CHARS:
-            notices.append(Notice("too_long", name, text[:NOTICE_CHARS]))
-        if "\ufffd" in text:
-            notices.append(Notice("replaced", name, text[:NOTICE_CHARS]))
-        return {name: text[:TEXT_CHARS]}
-    if name == "edits":
-        if len(value) > LINK_BYTES:
-            raise _NotTakenError("too_long")
-        edits, refused = read_edits(value)
-        first = dict(reversed(refused))  # one notice of a kind is enough
-        notices.extend(Notice(code, name, item[:NOTICE_CHARS]) for code, item in first.items())
-        return dict(edits)
-    if name == "without":
-        notices.extend(Notice(name, what, "") for what in ("text", "edits") if what in value.split(","))
-        return {}
-    if name in LIMITS:
-        return {name: _number(name, value)}
-    if name == "difference":
-        if value not in ("0", "1"):
-            raise _NotTakenError("malformed")
-        return {name: value == "1"}
-    if value not in CHOICES[name] if name in CHOICES else not PAGE.fullmatch(value):
-        raise _NotTakenError("unknown")
-    return {name: value}
-
-
-def _number(name: str, text: str) -> int | float:
-    if not (WHOLE if is_whole(name) else NUMBER).fullmatch(text):
-        raise _NotTakenError("malformed")
-    value = float(text)  # not int yet: Python refuses to read thousands of digits as one
-    if not math.isfinite(value):
-        raise _NotTakenError("out_of_range" if is_whole(name) else "not_finite")
-    if not LIMITS[name].low <= value <= LIMITS[name].high:
-        raise _NotTakenError("out_of_range")
-    return int(value) if is_whole(name) else value
-
-
-def _plain(value: Any) -> str | None:
-    """A parameter's value as text; None for what is no text, number or switch."""
-    if isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, int):
-        return str(value) if value.bit_length() < 1000 else None
-    return str(value) if isinstance(value, str | float) else None

@@ -21,6 +21,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "attnviz.locale": (*READS_LINKS, "attnviz.core", "attnviz.experiment"),
     "attnviz.figures": ("streamlit", "attnviz.ui", "pages", "app"),
     "attnviz.export": ("streamlit", "attnviz.ui", "pages", "app"),
+    "attnviz.labs": (*PICTURES, "babel", *UPPER, "attnviz.locale"),
     "attnviz.ui": ("pages", "app"),
 }
 MODULES = {"experiment", "limits", "links", "presets", "tokenizers"}  # these must be there; others are found
@@ -34,6 +35,7 @@ NEVER: dict[str, tuple[str, ...]] = {
     "attnviz/core": LAYERS["attnviz.core"],
     "attnviz/figures": LAYERS["attnviz.figures"],
     "attnviz/export": LAYERS["attnviz.export"],
+    "attnviz/labs": LAYERS["attnviz.labs"],
     "attnviz/locale": ("streamlit", "plotly", "pandas", "torch", "attnviz.ui", "attnviz.figures"),
     "pages": ("pages", "app"),
 }

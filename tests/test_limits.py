@@ -5,17 +5,18 @@ from typing import Any
 
 import pytest
 
-from attnviz.experiment import Experiment, View
+from attnviz.experiment import Experiment, Lab, View
 from attnviz.fields import is_whole
 from attnviz.limits import LIMITS
 
-DEFAULTS = {f.name: f.default for f in (*fields(Experiment), *fields(View))}
+OWNERS = {f.name: owner for owner in (Experiment, View, Lab) for f in fields(owner)}
+DEFAULTS = {f.name: f.default for owner in (Experiment, View, Lab) for f in fields(owner)}
 
 
 def make(name: str, value: Any) -> Any:
-    """An Experiment or View whose field `name` is `value`, and that value as it is kept."""
+    """An Experiment, View or Lab whose field `name` is `value`, and that value as it is kept."""
     sizes: dict[str, Any] = {"n_heads": 8} if name == "n_kv_heads" else {}
-    owner = Experiment if name in Experiment.__dataclass_fields__ else View
+    owner = OWNERS[name]
     given = {"text": "a"} if owner is Experiment else {}
     return getattr(owner(**given, **sizes, **{name: value}), name)
 
@@ -42,7 +43,7 @@ def test_a_field_takes_its_limits_and_nothing_beyond(name: str) -> None:
 
 
 def test_whole_numbers_have_whole_limits() -> None:
-    assert [name for name in LIMITS if not is_whole(name)] == ["temperature"]
+    assert {name for name in LIMITS if not is_whole(name)} == {"temperature", "dropout", "lookup", "sharpness"}
     for name, limit in LIMITS.items():
         kinds = {type(value) for value in limit}
         assert kinds == ({int} if is_whole(name) else {float})

@@ -7,19 +7,37 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from attnviz.drawing import write_drawing
 from attnviz.edits import EDITS
 from attnviz.experiment import DEFAULT_TEXT, Experiment, View
 from attnviz.fields import CHOICES, is_whole
-from attnviz.limits import LIMITS, LINK_BYTES, NOTICE_CHARS
+from attnviz.lab import Lab
+from attnviz.limits import LIMITS, LINK_BYTES, NOTICE_CHARS, QUESTIONS, TEXTS
 from attnviz.links import Notice, from_query, read_query, to_query
 from tests.test_edits import any_edits
 
 DEFAULT = (Experiment(DEFAULT_TEXT), View())
 
 
+SWITCHES = {"difference", "training", "tied"}
+
+
+def squares(n: int) -> st.SearchStrategy[Any]:
+    row = st.lists(st.booleans(), min_size=n, max_size=n)
+    return st.lists(row, min_size=n, max_size=n)
+
+
 def value_of(name: str) -> st.SearchStrategy[Any]:
     if name in CHOICES:
         return st.sampled_from(CHOICES[name])
+    if name in TEXTS:
+        return st.text(max_size=min(TEXTS[name], 60))
+    if name in SWITCHES:
+        return st.booleans()
+    if name == "reveal":
+        return st.sets(st.integers(1, QUESTIONS)).map(tuple)
+    if name == "drawn":
+        return st.just("") | st.integers(1, 5).flatmap(squares).map(write_drawing)
     low, high, *_ = LIMITS[name]
     return st.integers(int(low), int(high)) if is_whole(name) else st.floats(low, high)
 
@@ -35,9 +53,11 @@ def experiments(draw: st.DrawFn) -> Experiment:
 
 @st.composite
 def views(draw: st.DrawFn) -> View:
-    names = [name for name in View.__dataclass_fields__ if name not in ("page", "difference")]
-    given = {name: draw(value_of(name)) for name in draw(st.sets(st.sampled_from(names)))}
-    return View(difference=draw(st.booleans()), **given)
+    given = []
+    for kind in (View, Lab):
+        names = [name for name in kind.__dataclass_fields__ if name not in ("page", "lab")]
+        given.append({name: draw(value_of(name)) for name in draw(st.sets(st.sampled_from(names)))})
+    return View(**given[0], lab=Lab(**given[1]))
 
 
 @given(experiments(), views())
@@ -126,6 +146,13 @@ def test_edits_too_long_for_a_link_are_left_out_and_the_text_stays() -> None:
     assert to_query(experiment) == "text=the+cat&d_model=64&d_k=64&without=edits"
     long = Experiment("word " * 2_000, d_model=64, d_k=64, w_q=whole, w_k=whole)
     assert to_query(long) == "d_model=64&d_k=64&without=text,edits"
+
+
+def test_what_is_typed_into_the_labs_is_left_out_last() -> None:
+    lab = Lab(context="👩" * 400, order="猫" * 400, axis="s")
+    query = to_query(Experiment("猫" * 1_000), View(lab=lab))
+    assert query == "axis=s&without=text,edits,labs"
+    assert Notice("without", "labs", "") in read_query(query)[2]
 
 
 @pytest.mark.parametrize("n", [7_900, 7_990, 7_995, 7_996, 7_999, 8_000])

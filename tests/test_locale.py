@@ -58,6 +58,19 @@ def test_the_catalogue_stands_as_update_writes_it(lang: str, tmp_path: Path) -> 
     assert copy.read_text(encoding="utf-8") == locale.CATALOGUES[lang].read_text(encoding="utf-8")
 
 
+def test_no_message_stands_inside_an_f_string() -> None:
+    """Babel does not look into one before Python 3.12."""
+    inside = [
+        f"{path.relative_to(ROOT)}:{call.lineno}"
+        for path in sources()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.JoinedStr)
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in {"_", "n_"}
+    ]
+    assert inside == []
+
+
 def test_messages_are_literal() -> None:
     """Babel passes over a message that is no plain string: it would never be translated."""
     strange = []

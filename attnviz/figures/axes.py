@@ -15,31 +15,31 @@ from attnviz.letters import relabel
 
 def x_axis(slot: Slot, n: str, layout: Layout, tokens: tuple[str, ...], view: View, theme: Theme) -> dict[str, Any]:
     letter, columns = AXES[slot.panel.name][1], slot.panel.values.shape[1]
-    axis = _axis(slot.left, slot.width, layout.width, columns, "y" + n, theme, letter)
+    axis = plain_axis(slot.left, slot.width, layout.width, columns, "y" + n, theme, letter)
     axis["range"] = [-0.5, columns - 0.5]
     if letter in ("s", "u") and slot.column_labels:
-        axis |= _token_ticks(slot.panel.start[1], columns, tokens)
+        axis |= token_ticks(slot.panel.start[1], columns, tokens)
         axis["tickangle"] = 0 if not layout.slanted else -90 if layout.cell < UPRIGHT else -45
         axis["side"] = slot.column_labels
     elif slot.column_labels and letter:
-        axis |= _feature_ticks(columns)
+        axis |= feature_ticks(columns)
     if slot.column_labels == "bottom" and letter and slot.width >= 64:
-        axis["title"] = _axis_title(letter, view, theme)
+        axis["title"] = axis_title(letter, view, theme)
     return axis
 
 
 def y_axis(slot: Slot, n: str, layout: Layout, tokens: tuple[str, ...], view: View, theme: Theme) -> dict[str, Any]:
     letter, rows = AXES[slot.panel.name][0], slot.panel.values.shape[0]
-    axis = _axis(layout.height - slot.top - slot.height, slot.height, layout.height, rows, "x" + n, theme, letter)
+    axis = plain_axis(layout.height - slot.top - slot.height, slot.height, layout.height, rows, "x" + n, theme, letter)
     axis["range"] = [rows - 0.5, -0.5]  # row 0 on top
     if slot.row_labels:
-        axis |= _token_ticks(slot.panel.start[0], rows, tokens) if letter in ("s", "u") else _feature_ticks(rows)
+        axis |= token_ticks(slot.panel.start[0], rows, tokens) if letter in ("s", "u") else feature_ticks(rows)
     if slot.row_labels and letter in ("s", "u") and slot.height >= 76:
-        axis["title"] = _axis_title(letter, view, theme)
+        axis["title"] = axis_title(letter, view, theme)
     return axis
 
 
-def _axis_title(letter: str, view: View, theme: Theme) -> dict[str, Any]:
+def axis_title(letter: str, view: View, theme: Theme) -> dict[str, Any]:
     return {
         "text": f"{html(role(letter))} {relabel(letter, view.letters)}",
         "standoff": 4,
@@ -47,7 +47,7 @@ def _axis_title(letter: str, view: View, theme: Theme) -> dict[str, Any]:
     }
 
 
-def _axis(
+def plain_axis(
     first: float, size: float, whole: float, cells: int, anchor: str, theme: Theme, letter: str
 ) -> dict[str, Any]:
     return {
@@ -67,7 +67,7 @@ def _axis(
     }
 
 
-def _token_ticks(start: int, count: int, tokens: tuple[str, ...]) -> dict[str, Any]:
+def token_ticks(start: int, count: int, tokens: tuple[str, ...]) -> dict[str, Any]:
     return {
         "tickmode": "array",
         "tickvals": list(range(count)),
@@ -76,7 +76,7 @@ def _token_ticks(start: int, count: int, tokens: tuple[str, ...]) -> dict[str, A
     }
 
 
-def _feature_ticks(count: int) -> dict[str, Any]:
+def feature_ticks(count: int) -> dict[str, Any]:
     step = 1 if count <= 24 else 4
     shown = [i for i in range(count) if i == 0 or (i + 1) % step == 0]
     return {

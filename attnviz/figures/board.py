@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,15 +11,14 @@ import plotly.graph_objects as go
 from attnviz.experiment import Experiment, Run, View
 from attnviz.figures.axes import share_axes, x_axis, y_axis
 from attnviz.figures.colours import Theme
-from attnviz.figures.layout import Layout, Slot, names, numbered, place, stack
+from attnviz.figures.frame import bar, frame, note
+from attnviz.figures.layout import Layout, names, numbered, place, stack
 from attnviz.figures.panels import AXES, Panel, panels
-from attnviz.figures.text import html
 from attnviz.figures.titles import title
 from attnviz.figures.traces import SHARES, traces
 from attnviz.locale import _
 
 Zoom = dict[str, tuple[float, float, float, float]]  # the number of a panel's axes: x from, x to, y from, y to
-FONT = '"Source Sans", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif'  # as .streamlit/config.toml
 
 
 def block_layout(experiment: Experiment, run: Run, view: View, block: str, base: Run | None = None) -> Layout:
@@ -72,37 +70,11 @@ def specify(
             if shown:
                 axes["xaxis" + n]["range"], axes["yaxis" + n]["range"] = list(shown[:2]), list(shown[2:])
             words = title(slot.panel, experiment, run, view, theme, difference)
-            notes.append(_title_note(slot, layout, words, theme))
+            notes.append(note(words, slot.left, slot.title, layout.width, layout.height, theme))
         share_axes(layout, first, axes)
         axes |= _colour_bars(layout, theme, difference, bars)
         first += len(layout.slots)
-    return {
-        "data": data,
-        "layout": {
-            **axes,
-            "annotations": notes,
-            "width": round(stacked[0].width),
-            "height": round(stacked[0].height),
-            "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
-            "font": {"family": FONT, "size": 11, "color": theme.ink},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "showlegend": False,
-            "hovermode": "closest",
-            "datarevision": _revision(data),  # by which Plotly sees that nothing changed
-            "dragmode": False,  # a finger that drags scrolls the page; Plotly's own buttons switch to zoom
-            "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": theme.quiet, "activecolor": theme.ink},
-        },
-    }
-
-
-def _revision(data: list[dict[str, Any]]) -> str:
-    digest = hashlib.blake2b(digest_size=8)
-    for trace in data:
-        for name in ("z", "x", "y"):
-            if name in trace:
-                digest.update(np.ascontiguousarray(trace[name]).tobytes())
-    return digest.hexdigest()
+    return frame(data, axes, notes, stacked[0].width, stacked[0].height, theme)
 
 
 def hover_panels(layout: Layout) -> list[dict[str, Any]]:
@@ -124,50 +96,15 @@ def is_share(panel: Panel, difference: bool) -> bool:
     return panel.name in SHARES and not difference
 
 
-def _title_note(slot: Slot, layout: Layout, words: str, theme: Theme) -> dict[str, Any]:
-    return {
-        "x": slot.left / layout.width,
-        "y": 1 - slot.title / layout.height,
-        "xref": "paper",
-        "yref": "paper",
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "showarrow": False,
-        "align": "left",
-        "font": {"size": 12, "color": theme.ink},
-        "text": words,
-    }
-
-
 def _colour_bars(layout: Layout, theme: Theme, difference: bool, names_: tuple[str, str]) -> dict[str, Any]:
     """One bar for each scale of a block, in the free corner above its left factor."""
     signed = [s.panel for s in layout.slots if not is_share(s.panel, difference) and s.panel.name != "row_sums"]
     finite = [np.abs(p.values[np.isfinite(p.values)]).max(initial=0.0) for p in signed]
     most = float(max(finite, default=0.0)) or 1.0
     words = _("difference from the unedited run") if difference else _("value, symmetric about 0")
-    bars = {names_[0]: {"cmin": -most, "cmax": most, "colorscale": theme.signed} | _bar(words, 4.0, layout)}
+    values = bar(words, 4.0, layout.top + 4.0, layout.width, layout.height)
+    bars = {names_[0]: {"cmin": -most, "cmax": most, "colorscale": theme.signed} | values}
     if any(is_share(s.panel, difference) for s in layout.slots):
-        bar = _bar(_("weight, 0 to 1"), 56.0, layout)
-        bars[names_[1]] = {"cmin": 0, "cmax": 1, "colorscale": theme.share} | bar
+        shares = bar(_("weight, 0 to 1"), 4.0, layout.top + 56.0, layout.width, layout.height)
+        bars[names_[1]] = {"cmin": 0, "cmax": 1, "colorscale": theme.share} | shares
     return bars
-
-
-def _bar(words: str, top: float, layout: Layout) -> dict[str, Any]:
-    return {
-        "colorbar": {
-            "orientation": "h",
-            "x": 4 / layout.width,
-            "xanchor": "left",
-            "xpad": 0,
-            "y": 1 - (layout.top + top) / layout.height,
-            "yanchor": "top",
-            "ypad": 0,
-            "lenmode": "pixels",
-            "len": 160,
-            "thickness": 8,
-            "nticks": 5,
-            "outlinewidth": 0,
-            "tickfont": {"size": 10},
-            "title": {"text": html(words), "side": "top", "font": {"size": 11}},
-        }
-    }

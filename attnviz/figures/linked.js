@@ -2,7 +2,7 @@
 // chart, in the browser alone, and one tooltip names the cell. Reused by pages and by files that work offline.
 //
 // charts: [{gd, panels: [{name, axis, row, col, start: [row, column], symbol}]}]
-// spec:   {tokens, letters: {s: "s", ...}, hues: {s: "#...", ...}, ground, ink, selected: {name, row, col} | null}
+// spec:   {tokens, key_tokens (those of u, where they are others), letters: {s: "s", ...}, hues: {s: "#...", ...}, ground, ink, selected: {name, row, col} | null}
 // It reads _fullLayout[axis]._offset, ._length and .d2p of Plotly 7.1, which are not documented: a test pins them.
 function linkPanels(charts, spec, onCell, onZoom) {
   const SVG = "http://www.w3.org/2000/svg";
@@ -100,7 +100,8 @@ function linkPanels(charts, spec, onCell, onZoom) {
 
   const named = (letter, i) => {
     if (!letter) return "";
-    const token = letter === "s" || letter === "u" ? " “" + spec.tokens[i] + "”" : "";
+    const tokens = letter === "u" ? spec.key_tokens || spec.tokens : letter === "s" ? spec.tokens : null;
+    const token = tokens ? " “" + tokens[i] + "”" : "";
     return (spec.letters[letter] || letter) + "=" + (i + 1) + token;
   };
 

@@ -88,6 +88,15 @@ def html(text: str) -> str:
     return escaped or " "
 
 
+def bold(words: str) -> str:
+    """Return words as a title in Plotly's markup.
+
+    >>> bold("a < b")
+    '<b>a &lt; b</b>'
+    """
+    return f"<b>{html(words)}</b>"
+
+
 def label(token: str, pixels: float = 72) -> str:
     """Return a token as a tick label: visible, no wider than `pixels`, escaped."""
     return html(cut(visible(token), pixels))

@@ -40,7 +40,7 @@ def current_theme() -> Theme:
 
 def show(computed: Computed, *blocks: str) -> Charts:
     """Draw blocks of the board, side by side where there is room, and return what the bridge needs of them."""
-    _windows(computed)
+    windows(computed)
     with st.container(horizontal=True, gap="medium"):
         return [_block(computed, block, current_theme()) for block in blocks]
 
@@ -82,8 +82,8 @@ def _heading(computed: Computed, block: str, view: View, colours: Theme) -> None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{words[block]}**", width="content")
         zoom.offer_whole(f"block-{block}")
-        line = f"`{code(STEPS[block][0], computed.experiment, view.letters)}`"
-        formulas = st.popover(line, type="tertiary", key=f"formulas:{block}", on_change="rerun")
+        first, *_more = code(STEPS[block][0], computed.experiment, view.letters).splitlines()
+        formulas = st.popover(f"`{first}`", type="tertiary", key=f"formulas:{block}", on_change="rerun")
         if formulas.open:  # a closed one costs nothing
             with formulas:
                 _formulas(computed, block, view, colours)
@@ -96,7 +96,7 @@ def _formulas(computed: Computed, block: str, view: View, colours: Theme) -> Non
             st.code(code(step, computed.experiment, view.letters), language="python")
 
 
-def _windows(computed: Computed) -> None:
+def windows(computed: Computed) -> None:
     """Offer which tokens of a long text are drawn."""
     n = len(computed.run.tokens[computed.view.b])
     if n <= TOKENS_SHOWN:

@@ -118,7 +118,7 @@ def _more() -> None:
         )
         _number("seed", _("Seed"), width=170)
         _number("temperature", _("Temperature"), width=150)
-    _choice("positions", _("Positions"), _positions())
+    _choice("positions", _("Positions"), positions())
     st.segmented_control(_("Index letters"), CHOICES["letters"], required=True, **state.of_view("letters"))
 
 
@@ -147,7 +147,7 @@ def _choice(field: str, name: str, words: dict[str, str]) -> None:
     wording: Callable[[str], str] = words.__getitem__
     st.segmented_control(
         name,
-        CHOICES[field],
+        list(words),
         required=True,
         format_func=wording,
         **state.of_experiment(field, worded=True),
@@ -155,15 +155,26 @@ def _choice(field: str, name: str, words: dict[str, str]) -> None:
 
 
 def _masks() -> dict[str, str]:
-    return {"none": _("none"), "causal": _("causal"), "window": _("window"), "prefix": _("prefix")}
+    words = {"none": _("none"), "causal": _("causal"), "window": _("window"), "prefix": _("prefix")}
+    if state.experiment().drawn or state.experiment().mask == "drawn":
+        words["drawn"] = _("drawn")
+    return words
 
 
 def _scales() -> dict[str, str]:
     return {"sqrt": "1/√d_k", "d_k": "1/d_k", "none": _("off")}
 
 
-def _positions() -> dict[str, str]:
-    return {"none": _("no positions"), "sinusoidal": _("sinusoidal")}
+def positions() -> dict[str, str]:
+    """Return what each kind of positions is called."""
+    return {
+        "none": _("no positions"),
+        "sinusoidal": _("sinusoidal"),
+        "learned": _("learned"),
+        "rope_half": _("RoPE, halves"),
+        "rope_interleaved": _("RoPE, pairs"),
+        "alibi": "ALiBi",
+    }
 
 
 def _tokenizers() -> dict[str, str]:

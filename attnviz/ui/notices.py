@@ -35,6 +35,7 @@ def word(notice: Notice) -> str:
         return {
             "text": _("The text was too long for the link you opened: paste it into the box."),
             "edits": _("The edited numbers were too many for the link you opened: they are not in it."),
+            "labs": _("What was typed into the labs was too long for the link you opened: it is not in it."),
         }[notice.name]
     if notice.code == "too_long" and notice.name == "text":
         return _("The link's text is longer than attnviz takes: only its beginning is shown.")
@@ -63,6 +64,16 @@ def show_numbers(run: Run, b: int) -> None:
         )
 
 
+def show_positions(experiment: Experiment) -> None:
+    """Say where positions that were asked for cannot be given: RoPE turns features in pairs."""
+    if experiment.positions.startswith("rope") and experiment.rotation is None:
+        st.info(
+            _("RoPE turns features in pairs, and d_k = {d_k} is odd: nothing is rotated. Make d_k even.").format(
+                d_k=experiment.d_k
+            )
+        )
+
+
 def show_text(experiment: Experiment, n_cut: int) -> None:
     """Say what of the text is not computed or not in the link."""
     if experiment.n_left_out:
@@ -81,12 +92,14 @@ def show_text(experiment: Experiment, n_cut: int) -> None:
                 n_cut,
             ).format(n=n_cut, most=TOKENS, mb=TRACE_BYTES // 2**20)
         )
-    left_out = to_query(experiment).partition("without=")[2]
+    left_out = to_query(experiment, state.view()).partition("without=")[2]
     if "text" in left_out:
         st.info(
             _("The text is not in the link: a link holds {most} bytes. Send the text along with it.").format(
                 most=LINK_BYTES
             )
         )
+    if "labs" in left_out:
+        st.info(_("What you typed into the labs is not in the link: it is more than a link holds."))
     if "edits" in left_out:
         st.info(_("The edited numbers are not in the link: they are more than a link holds."))

@@ -113,6 +113,17 @@ def of_view(field: str, *, worded: bool = False) -> Bound:
     return _bind(field, view(), _take_view, worded)
 
 
+def of_lab(field: str, *, worded: bool = False) -> Bound:
+    """Tie a widget to a setting of the labs."""
+    return _bind(field, view().lab, _take_lab, worded)
+
+
+def set_lab(**changed: Any) -> None:
+    """Change settings of the labs. Call it in a callback."""
+    look(lab=replace(view().lab, **changed))
+    _reseed(view().lab)
+
+
 def seed(field: str, value: Any) -> None:
     """Let a worded widget of the view show `value`, where the view's own does not fit what is computed."""
     st.session_state[f"{field}.{locale.current()}"] = value
@@ -142,6 +153,14 @@ def _take_view(field: str, key: str) -> None:
         st.session_state[key] = getattr(view(), field)
     else:
         look(**{field: value})
+
+
+def _take_lab(field: str, key: str) -> None:
+    value = st.session_state[key]
+    if value is None:
+        st.session_state[key] = getattr(view().lab, field)
+    else:
+        set_lab(**{field: value})
 
 
 def _reseed(source: Any) -> None:

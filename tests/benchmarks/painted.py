@@ -7,7 +7,7 @@ frame, before the frame is drawn, and the clock stops when the frame in which it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,11 +17,13 @@ from tests.browser.harness import Watch, wait_idle
 
 # Where things stand on a page: the one table that follows the pages.
 BLOCKS = ("projections", "scores", "output")
+KEYS = tuple(f"block-{block}" for block in BLOCKS)  # of the containers of their charts
 SELECTORS = {
     "text": ".st-key-text_line input",
     "block": ".st-key-block-{}",  # the container of one chart
     "chart": ".js-plotly-plot",
     "image": ".heatmaplayer image",  # Plotly draws each heatmap as one
+    "path": ".barlayer path, .scatterlayer path.js-line",
     "outlines": ".attnviz-linked",
     "table": '[data-testid="stTable"]',
     "title": "h1",
@@ -32,8 +34,7 @@ LINKED = "() => Number(document.documentElement.dataset.attnvizLinked || 0)"
 
 CLOCK = """
 (() => {
-  const blocks = BLOCKS, at = SELECTORS;
-  const bench = window.bench = { at, blocks, sent: [], received: [] };
+  const bench = window.bench = { at: SELECTORS, blocks: KEYS, sent: [], received: [] };
 
   // When the page sends to its server and hears from it: what is left is the browser's own.
   window.WebSocket = class extends WebSocket {
@@ -44,17 +45,19 @@ CLOCK = """
     send(data) { bench.sent.push(performance.now()); super.send(data); }
   };
 
-  // What the charts show: the pictures of all their heatmaps. Only complete charts count.
-  bench.charts = (names = blocks) => names.map((name) => {
-    const images = document.querySelectorAll(at.block.replace("{}", name) + " " + at.image);
+  // What the charts show: the pictures of all their heatmaps, their bars and lines. Only complete charts count.
+  bench.charts = (names = bench.blocks) => names.map((name) => {
+    const chart = document.querySelector(".st-key-" + name);
+    const images = chart ? chart.querySelectorAll(bench.at.image) : [];
     const pictures = [...images].map((i) => i.getAttribute("href") || i.getAttribute("xlink:href"));
-    return pictures.every(Boolean) ? pictures : [];
+    const drawn = chart ? [...chart.querySelectorAll(bench.at.path)].map((p) => p.getAttribute("d")) : [];
+    return pictures.every(Boolean) ? [...pictures, ...drawn] : [];
   });
   bench.allAnew = (before) => {
     const now = bench.charts();
     return now.every((c, i) => c.length === before[i].length && c.length && c.join() !== before[i].join());
   };
-  bench.tables = () => [...document.querySelectorAll(at.table)].map((t) => t.innerText).join("\\n");
+  bench.tables = () => [...document.querySelectorAll(bench.at.table)].map((t) => t.innerText).join("\\n");
 
   const channel = new MessageChannel();
   const waiting = [];
@@ -81,17 +84,18 @@ CLOCK = """
     };
   };
 })();
-""".replace("BLOCKS", json.dumps(BLOCKS)).replace("SELECTORS", json.dumps(SELECTORS))
+""".replace("KEYS", json.dumps(KEYS)).replace("SELECTORS", json.dumps(SELECTORS))
 
 LOST = """limit => Promise.race([window.bench.painted, new Promise((_, no) => setTimeout(
     () => no(new Error("nothing new was painted within " + limit + " ms")), limit))])"""
 
 
 @contextmanager
-def opened(browser: Browser, address: str, watch: Watch) -> Iterator[Page]:
-    """Open a page in a context of its own, with the clock in it, once it is at rest."""
+def opened(browser: Browser, address: str, watch: Watch, charts: Sequence[str] = KEYS) -> Iterator[Page]:
+    """Open a page in a context of its own, with the clock in it, once it is at rest; `charts` are those it watches."""
     with browser.new_context(viewport=WINDOW, color_scheme="light", locale="en-US") as context:
         context.add_init_script(CLOCK)
+        context.add_init_script(f"bench.blocks = {json.dumps(list(charts))}")
         page = context.new_page()
         watch.follow(page)
         page.goto(address)

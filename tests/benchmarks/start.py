@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.benchmarks.figures import FLOORS, app_figures, running_floor
 from tests.benchmarks.measure import parser, print_sides, spread
-from tests.benchmarks.painted import BLOCKS, CLOCK, WINDOW, report
+from tests.benchmarks.painted import CLOCK, KEYS, WINDOW, report
 from tests.browser.harness import ROOT, Server, Watch, launch_browser, running_app
 
 GOAL = 1.3
@@ -81,7 +81,7 @@ def main() -> None:
         with sync_playwright() as playwright:
             browser = launch_browser(playwright)
             for _ in range(warm + given.n):
-                ours.append(first_paint(browser, running_app(folder / "app.log"), BLOCKS, watch))
+                ours.append(first_paint(browser, running_app(folder / "app.log"), KEYS, watch))
                 bare.append(first_paint(browser, running_floor("start", figures, folder), ("scores",), watch))
             browser.close()
     alone = [import_alone() for _ in range(given.n)]

@@ -55,6 +55,15 @@ class Session:
         charts = self.at.get("plotly_chart")
         return {b: json.loads(c.proto.spec) for b, c in zip(BLOCKS[self.page], charts, strict=True)}
 
+    def charts(self) -> dict[str, Figure]:
+        """Every chart of a lab by its key."""
+        charts = self.at.get("plotly_chart")
+        return {chart.proto.id.rpartition("-chart-")[2]: json.loads(chart.proto.spec) for chart in charts}
+
+    def maps(self) -> dict[str, Any]:
+        """The numbers of every map of a lab, by name."""
+        return {name: z(figure, name) for figure in self.charts().values() for name in names(figure)}
+
     def numbers(self) -> dict[str, Any]:
         """The numbers of every panel drawn, by name."""
         return {name: z(figure, name) for figure in self.figures.values() for name in names(figure)}

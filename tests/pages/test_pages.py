@@ -116,20 +116,6 @@ def test_the_steps_show_the_source_that_ran(page: str, functions: list) -> None:
         assert inspect.getsource(function).strip() in [code.strip() for code in codes]
 
 
-def test_the_projections_count_parameters_and_they_do_not_grow() -> None:
-    def counted(text: str) -> tuple[str, list[str], list[str]]:
-        session = Session("projections", text=text, n_heads="2", d_k="3")
-        (table,) = [t for t in session.at.table if len(t.value.columns) == 5]
-        columns = [list(map(str, table.value[column])) for column in table.value.columns]
-        return columns[0][0], columns[1], columns[4]
-
-    n, w_q, dense = counted("a b c")
-    assert n.startswith("3 ")
-    assert set(w_q) == {"48"}  # 8 * 2 * 3
-    assert dense[0] == f"{(3 * 8) * (3 * 2 * 3):,}"  # every feature of every token to every feature of every query
-    assert counted("a b c d e f")[1][0] == "48"
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_the_tables_hold_the_same_numbers(page: str) -> None:
     session = Session(page, text="the cat the <s>", tokenizer="spaces", mask="causal", n_heads="2", h="1")

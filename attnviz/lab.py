@@ -1,0 +1,91 @@
+"""What the labs are set to: plain values that hash and link, as those of View, of which a Lab is a part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from attnviz.fields import check_choice, check_number, shown
+from attnviz.limits import LIMITS, QUESTIONS, TEXTS
+from attnviz.tokenizers import clean
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The settings of every lab, each of which reads its own; what a field may be stands in fields and limits.
+
+    reveal holds the numbers of the questions whose answers are shown. Raises ValueError, which names the field,
+    what it may be and what came.
+
+    >>> Lab(axis="s", reveal=(4,)).reveal
+    (4,)
+    """
+
+    section: str = "step"  # the part of a step's page that is shown
+    reveal: tuple[int, ...] = ()
+    # scale
+    draw_d_k: int = 64  # features of the queries and keys drawn at random
+    draws: int = 200
+    # softmax
+    axis: str = "u"  # the letter over which the softmax sums to 1
+    dropout: float = 0.2
+    training: bool = True
+    shift: int = 0  # added to every score of the row
+    # masks
+    hidden_value: str = "-inf"  # what a hidden score becomes
+    hidden_when: str = "before"  # the softmax, or after it
+    padded: int = 2  # last keys that are taken for padding, where no sequence is padded
+    # queries, keys, values
+    tied: bool = False  # W_K := W_Q
+    value_is: str = "v"
+    lookup: float = 1.0  # the temperature of the look-up table
+    # parameters
+    length: int = 512  # tokens
+    # heads
+    context: str = ""  # a second text, whose keys and values are read
+    kv_heads: int = 2  # that the query heads share; as many of them as divide the heads
+    shared_by: str = "mean"  # what a shared head is of its group
+    sharpness: float = 3.0  # of two opposite heads
+    # positions
+    order: str = ""  # of the tokens, a permutation of 1 to n
+    # decoding
+    decoded: int = 4  # tokens so far
+    # einsum
+    equation: str = "bsm,mk->bsk"
+    sizes: str = ""  # such as "k=3, i=2"
+    at: str = ""  # the element whose terms are shown, such as "1, 1, 2"
+    lit: str = ""  # the letter that is emphasised
+    # what a weight proves
+    knocked: str = "edge"
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, _checked(field.name, getattr(self, field.name), field.default))
+
+
+def _checked(name: str, value: Any, default: Any) -> Any:
+    if name == "reveal":
+        return check_reveal(value)
+    if name in LIMITS:
+        return check_number(name, value)
+    if name in TEXTS:
+        if not isinstance(value, str) or len(value) > TEXTS[name]:
+            raise ValueError(f"{name} must be a text of at most {TEXTS[name]} characters, not {shown(value)}")
+        return clean(value)
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} must be True or False, not {shown(value)}")
+        return value
+    return check_choice(name, value)
+
+
+def check_reveal(value: Any) -> tuple[int, ...]:
+    """Return the numbers of questions in their order, each once; ValueError when one is no question's.
+
+    >>> check_reveal([4, 3, 4])
+    (3, 4)
+    """
+    numbers = tuple(value) if isinstance(value, tuple | list | set | frozenset) else (value,)
+    if not all(type(n) is int and 1 <= n <= QUESTIONS for n in numbers):
+        raise ValueError(f"reveal must hold whole numbers from 1 to {QUESTIONS}, not {shown(value)}")
+    return tuple(sorted(set(numbers)))

@@ -1,0 +1,145 @@
+"""What every lab is made of: sections of a step's page, charts with their table, and the tie to the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from attnviz import locale
+from attnviz.experiment import to_query
+from attnviz.figures.map_places import plain
+from attnviz.figures.maps import Map, sentence, specify
+from attnviz.figures.text import markdown, visible
+from attnviz.letters import relabel
+from attnviz.locale import _
+from attnviz.ui import bridge, state
+from attnviz.ui.board import CONFIG, Charts, current_theme
+from attnviz.ui.chart import Specified
+from attnviz.ui.compute import Computed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PLAIN = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False, "showTips": False}
+
+
+def sections(**words: str) -> str:
+    """Offer the parts of a step's page, by code, and return the chosen one; the first is the step itself."""
+    chosen = state.view().lab.section
+    if chosen not in words:
+        chosen = next(iter(words))
+    key = f"section.{locale.current()}"
+    st.session_state[key] = chosen
+    st.segmented_control(
+        _("Part of the page"),
+        list(words),
+        required=True,
+        format_func=words.__getitem__,
+        label_visibility="collapsed",
+        key=key,
+        on_change=_take_section,
+        args=(key,),
+    )
+    return chosen
+
+
+def _take_section(key: str) -> None:
+    state.set_lab(section=st.session_state[key])
+
+
+def maps(
+    computed: Computed, key: str, drawn: Sequence[Map], *, bars: dict[str, str] | None = None, width: float = 1200
+) -> dict[str, Any]:
+    """Draw maps side by side, with their tables, and return what connect() needs of them."""
+    spec, panels = specify(drawn, computed.view, current_theme(), bars=bars, width=width)
+    whole = spec["layout"]["width"]
+    with st.container(width=whole, gap="xsmall"):
+        with st.container(key=key, width=whole):
+            st.plotly_chart(
+                Specified(spec),
+                width=whole,
+                theme=None,
+                key=f"chart-{key}",
+                config=CONFIG,
+                alt=" ".join(sentence(one) for one in drawn),
+            )
+        tables(key, [(plain(one.title), partial(_frame, one)) for one in drawn])
+    return {"key": key, "panels": panels}
+
+
+def chart(key: str, spec: dict[str, Any], alt: str, table: Callable[[], pd.DataFrame]) -> None:
+    """Draw lines or bars, with a sentence that says what they show and a table of the same numbers."""
+    width = spec["layout"]["width"]
+    with st.container(width=width, gap="xsmall"):
+        with st.container(key=key, width=width):
+            st.plotly_chart(Specified(spec), width=width, theme=None, key=f"chart-{key}", config=PLAIN, alt=alt)
+        tables(key, [("", table)])
+
+
+def tables(key: str, made: Sequence[tuple[str, Callable[[], pd.DataFrame]]]) -> None:
+    """Offer the numbers of a figure as tables, each under its name, made only when they are opened."""
+    expander = st.popover(_("As a table"), key=f"table:{key}", type="tertiary", on_change="rerun")
+    if not expander.open:
+        return
+    with expander:
+        for i, (name, make) in enumerate(made):
+            if name:
+                st.caption(markdown(name))
+            st.dataframe(make(), width="content", alt=name or key, key=f"frame:{key}:{i}")
+
+
+def _frame(one: Map) -> pd.DataFrame:
+    import pandas as pd
+
+    rows, columns = (
+        [f"{i + 1} {visible(axis.words[i])}" if axis.words else str(i + 1) for i in range(size)]
+        for axis, size in zip((one.rows, one.columns), one.values.shape, strict=True)
+    )
+    return pd.DataFrame(one.values.detach().numpy(), index=rows, columns=columns)
+
+
+def connect(
+    computed: Computed,
+    charts: Charts,
+    *,
+    selected: dict[str, Any] | None = None,
+    key_tokens: Sequence[str] | None = None,
+    on_cell: Callable[[dict[str, Any]], None] | None = None,
+) -> None:
+    """Tie the charts to the browser: linked hover, the address, and clicks. Call it once, at the end of a page.
+
+    key_tokens: those of the key tokens u, where they are not the query tokens; on_cell gets a click's name, row and
+    column, from 0. Without on_cell a click on a map of tokens chooses its tokens s and u.
+    """
+    colours = current_theme()
+    spec: dict[str, Any] = {
+        "tokens": [visible(token) for token in computed.run.tokens[computed.view.b]],
+        "letters": {letter: relabel(letter, computed.view.letters) for letter in "bhsmkdu"},
+        "hues": colours.letters,
+        "ink": colours.ink,
+        "ground": "#2b2f3a" if colours.name == "dark" else "#ffffff",
+        "selected": selected,
+    }
+    if key_tokens is not None:
+        spec["key_tokens"] = [visible(token) for token in key_tokens]
+    letters = {p["name"]: (p["row"], p["col"]) for chart in charts for p in chart["panels"]}
+
+    def clicked() -> None:
+        cell = bridge.event("cell")
+        if not cell or cell["name"] not in letters:
+            return
+        if on_cell is not None:
+            on_cell(cell)
+            return
+        fields = {
+            letter: int(at)
+            for letter, at in zip(letters[cell["name"]], (cell["row"], cell["col"]), strict=True)
+            if letter in ("s", "u")
+        }
+        if fields:
+            state.look(**fields)
+
+    bridge.connect(charts, spec, to_query(state.experiment(), state.view()), on_cell_change=clicked)
