@@ -8,12 +8,22 @@ from attnviz.ui import header, routing, state
 st.set_page_config(page_title="attnviz", page_icon="🔎", layout="wide")
 state.begin()
 page = st.navigation(
-    [
-        st.Page("pages/explore.py", title=_("Explore"), default=True),
-        st.Page("pages/projections.py", title=_("Projections"), url_path="projections"),
-        st.Page("pages/scores.py", title=_("Scores to weights"), url_path="scores"),
-        st.Page("pages/output.py", title=_("Weights to output"), url_path="output"),
-    ],
+    {
+        "": [
+            st.Page("pages/explore.py", title=_("Explore"), default=True),
+            st.Page("pages/projections.py", title=_("Projections"), url_path="projections"),
+            st.Page("pages/scores.py", title=_("Scores to weights"), url_path="scores"),
+            st.Page("pages/output.py", title=_("Weights to output"), url_path="output"),
+        ],
+        _("Labs"): [
+            st.Page("pages/roles.py", title=_("Query, key, value"), url_path="roles"),
+            st.Page("pages/heads.py", title=_("Multi-head"), url_path="heads"),
+            st.Page("pages/positions.py", title=_("Positions"), url_path="positions"),
+            st.Page("pages/decoding.py", title=_("Decoding"), url_path="decoding"),
+            st.Page("pages/einsum.py", title=_("Einsum"), url_path="einsum"),
+            st.Page("pages/proof.py", title=_("What a weight proves"), url_path="proof"),
+        ],
+    },
     position="top",
 )
 routing.once()

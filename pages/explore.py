@@ -3,9 +3,11 @@
 from attnviz.figures.layout import BLOCKS, names
 from attnviz.locale import _
 from attnviz.ui import page
+from attnviz.ui.labs import notation
 
 blocks = tuple(BLOCKS)
 computed = page.begin(_("Type a sentence. Every number below is computed from it by torch, as you type."))
 charts = page.board(computed, *blocks)
 page.cell(computed, charts, ("query", "key", "value", "scores", "scaled", "masked", "weights", "output"))
+notation.show(computed)
 page.numbers(computed, *dict.fromkeys(name for block in blocks for name in names(block)))

@@ -2,8 +2,9 @@
 
 from attnviz.core.attention import self_attention
 from attnviz.figures.layout import names
+from attnviz.labs.roles import mixed, value_table
 from attnviz.locale import _
-from attnviz.ui import page, source
+from attnviz.ui import labs, page, source
 
 computed = page.begin(
     _(
@@ -11,7 +12,14 @@ computed = page.begin(
         "a weight of 1 copies one value, equal weights average them all."
     )
 )
-charts = page.board(computed, "output")
-page.cell(computed, charts, ("weights", "output"))
-page.numbers(computed, *names("output"))
-source.show(self_attention)
+section = labs.sections(step=_("The step"), value=_("What is V for?"))
+if section == "step":
+    charts = page.board(computed, "output")
+    page.cell(computed, charts, ("weights", "output"))
+    page.numbers(computed, *names("output"))
+    source.show(self_attention)
+elif section == "value":
+    from attnviz.ui.labs import value
+
+    value.show(computed)
+    source.show(mixed, value_table)

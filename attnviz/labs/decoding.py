@@ -1,0 +1,178 @@
+"""Decoding one token at a time with a KV cache: what a step computes anew, what it reads, and what that saves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from attnviz.core import masks
+from attnviz.core.attention import AttentionTrace, attention, project
+from attnviz.core.heads import split_heads
+
+BYTES = 4  # of a float32
+
+
+class Layer(NamedTuple):
+    """One attention layer: its projections, its heads, and what multiplies its scores."""
+
+    w_q: Tensor  # (m, h*k)
+    w_k: Tensor  # (m, h_kv*k)
+    w_v: Tensor  # (m, h_kv*d)
+    n_heads: int
+    n_kv_heads: int
+    scale: float
+    typed: Mapping[str, Tensor] = {}  # "q", "k", "v" -> (s, h*k): numbers put in by hand, else NaN
+
+
+class Decoded(NamedTuple):
+    """Tokens decoded one step at a time."""
+
+    output: Tensor  # (h, s, d) of the tokens after the prompt, one row a step
+    last: AttentionTrace  # of the last step: one query row; its key (h_kv, u, k) and value (h_kv, u, d) are the cache
+
+
+class Sizes(NamedTuple):
+    """The sizes on which costs depend."""
+
+    d_model: int
+    d_k: int  # of one head
+    d_v: int
+    n_heads: int
+    n_kv_heads: int
+
+
+class Cost(NamedTuple):
+    """What a step takes, or several."""
+
+    projected: int  # tokens turned into a query, a key and a value
+    multiplications: int  # of the projections, the scores and the output
+    read: int  # bytes of keys and values read from the cache
+    kept: int  # bytes of keys and values kept for the next step
+
+
+def one_head(layer: Layer, h: int) -> Layer:
+    """The layer of query head h alone, with the key-value head that it reads.
+
+    >>> layer = Layer(torch.eye(8), torch.eye(8)[:, :4], torch.eye(8)[:, :6], 4, 2, 1.0)
+    >>> one_head(layer, 3).w_k.shape, one_head(layer, 3).w_v.shape
+    (torch.Size([8, 2]), torch.Size([8, 3]))
+    """
+    kv = h * layer.n_kv_heads // layer.n_heads
+    heads = {"q": (h, layer.n_heads), "k": (kv, layer.n_kv_heads), "v": (kv, layer.n_kv_heads)}
+    w_q, w_k, w_v = (
+        weight.unflatten(-1, (n, -1))[:, at]  # (m, h, k) -> (m, k)
+        for weight, (at, n) in zip(layer[:3], heads.values(), strict=True)
+    )
+    typed = {name: cells.unflatten(-1, (heads[name][1], -1))[:, heads[name][0]] for name, cells in layer.typed.items()}
+    return Layer(w_q, w_k, w_v, 1, 1, layer.scale, typed)
+
+
+def projections(layer: Layer, x: Tensor, start: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+    """Query (h, s, k), key (h_kv, s, k) and value (h_kv, s, d) of the tokens x (s, m), the first of which is `start`.
+
+    >>> layer = Layer(torch.ones(3, 2), torch.ones(3, 2), torch.ones(3, 5), 1, 1, 1.0)
+    >>> projections(layer, torch.ones(1, 3))[2].shape
+    torch.Size([1, 1, 5])
+    """
+    rows = []
+    for name, weight in (("q", layer.w_q), ("k", layer.w_k), ("v", layer.w_v)):
+        row = project(x, weight)  # (s, h*k)
+        if name in layer.typed:
+            typed = layer.typed[name][start : start + len(x)]
+            row = torch.where(typed.isnan(), row, typed)
+        rows.append(split_heads(row, layer.n_heads if name == "q" else layer.n_kv_heads))
+    return rows[0], rows[1], rows[2]
+
+
+def step(layer: Layer, new: Tensor, past: AttentionTrace | None = None) -> AttentionTrace:
+    """Decode one token x (1, m): project it alone, append its key and value to the cache, let its query read it.
+
+    `past` is the step before, whose key and value are the cache; the result's are the cache that is one row longer.
+
+    >>> layer = Layer(torch.ones(3, 2), torch.ones(3, 2), torch.ones(3, 5), 1, 1, 1.0)
+    >>> first = step(layer, torch.ones(1, 3))
+    >>> step(layer, torch.ones(1, 3), first).weights.tolist()
+    [[[0.5, 0.5]]]
+    """
+    t = 0 if past is None else past.key.shape[-2]
+    query, key, value = projections(layer, new, t)  # (h, 1, k), (h_kv, 1, k), (h_kv, 1, d)
+    if past is not None:
+        key = torch.cat([past.key, key], dim=-2)  # (h_kv, t + 1, k)
+        value = torch.cat([past.value, value], dim=-2)  # (h_kv, t + 1, d)
+    return attention(query, key, value, mask=masks.causal(1, t + 1, offset=t), scale=layer.scale)
+
+
+def decode(layer: Layer, x: Tensor, prompt: int = 0) -> Decoded:
+    """Decode the tokens x (s, m) after the first `prompt`, each in a step; there is at least one.
+
+    The keys and values of the prompt are filled into the cache at once, as a language model reads its prompt.
+
+    >>> layer = Layer(torch.ones(3, 2), torch.ones(3, 2), torch.ones(3, 5), 1, 1, 1.0)
+    >>> decode(layer, torch.ones(2, 3)).last.weights.tolist()
+    [[[0.5, 0.5]]]
+    """
+    last = at_once(layer, x[:prompt]) if prompt else None
+    outputs: list[Tensor] = []
+    for t in range(prompt, len(x)):
+        last = step(layer, x[t : t + 1], last)
+        outputs.append(last.output)  # (h, 1, d)
+    assert last is not None
+    return Decoded(torch.cat(outputs, dim=-2), last)
+
+
+def at_once(layer: Layer, x: Tensor, *, causal: bool = True) -> AttentionTrace:
+    """One run over all the tokens x (s, m), as in training: with the causal mask, or with none.
+
+    >>> layer = Layer(torch.ones(3, 2), torch.ones(3, 2), torch.ones(3, 5), 1, 1, 1.0)
+    >>> at_once(layer, torch.ones(2, 3)).weights.tolist()
+    [[[1.0, 0.0], [0.5, 0.5]]]
+    """
+    mask = masks.causal(len(x), len(x)) if causal else None
+    return attention(*projections(layer, x), mask=mask, scale=layer.scale)
+
+
+def change(layer: Layer, x: Tensor, *, causal: bool) -> float:
+    """By how much the last of the tokens x (s, m) changes the output rows before it: the largest change of a number.
+
+    0 where there is one token only.
+
+    >>> layer = Layer(torch.eye(1), torch.eye(1), torch.eye(1), 1, 1, 1.0)
+    >>> x = torch.tensor([[0.0], [3.0]])
+    >>> change(layer, x, causal=True), change(layer, x, causal=False)
+    (0.0, 1.5)
+    """
+    if len(x) < 2:
+        return 0.0
+    before = at_once(layer, x[:-1], causal=causal).output  # (h, s - 1, d)
+    after = at_once(layer, x, causal=causal).output[:, :-1]  # (h, s - 1, d)
+    return float((after - before).abs().max())
+
+
+def cost(sizes: Sizes, t: int, *, cached: bool) -> Cost:
+    """What step t takes, of t tokens so far. Without a cache it is a whole run over the t tokens.
+
+    A whole run computes hidden scores as well, as torch does here; numbers are float32.
+
+    >>> cost(Sizes(d_model=8, d_k=4, d_v=4, n_heads=1, n_kv_heads=1), 6, cached=True)
+    Cost(projected=1, multiplications=144, read=160, kept=192)
+    """
+    rows = 1 if cached else t
+    features = sizes.n_heads * sizes.d_k + sizes.n_kv_heads * (sizes.d_k + sizes.d_v)  # of q, k and v of a token
+    cells = sizes.n_heads * rows * t  # of the scores, and of the weights
+    multiplications = rows * sizes.d_model * features + cells * (sizes.d_k + sizes.d_v)
+    row = sizes.n_kv_heads * (sizes.d_k + sizes.d_v) * BYTES  # of a key and a value
+    return Cost(rows, multiplications, row * (t - 1), row * t) if cached else Cost(rows, multiplications, 0, 0)
+
+
+def total(sizes: Sizes, t: int, *, cached: bool) -> Cost:
+    """What steps 1 to t take together; `kept` is what is kept after the last of them.
+
+    >>> total(Sizes(d_model=8, d_k=4, d_v=4, n_heads=1, n_kv_heads=1), 2, cached=False)
+    Cost(projected=3, multiplications=328, read=0, kept=0)
+    """
+    steps = [cost(sizes, i, cached=cached) for i in range(1, t + 1)]
+    projected, multiplications, read = (sum(column) for column in list(zip(*steps, strict=True))[:3])
+    return Cost(projected, multiplications, read, steps[-1].kept)

@@ -1,0 +1,84 @@
+"""The ranking of a row's keys, or of a token's readers, as bars: weights beside what they add and what moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from torch import Tensor
+
+from attnviz.experiment import View
+from attnviz.figures.charts import Scale, Series, bars
+from attnviz.figures.text import markdown, number, visible
+from attnviz.labs.proof import ranks
+from attnviz.letters import relabel
+from attnviz.limits import TOKENS_SHOWN
+from attnviz.locale import _
+from attnviz.ui import labs
+from attnviz.ui.board import current_theme
+from attnviz.ui.labs.proof import Head
+from attnviz.ui.labs.proof_words import alone
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def show(head: Head, view: View) -> None:
+    """Draw the row s by key, the highest weight first; of a token that is knocked out, its column u by row."""
+    if view.lab.knocked == "token":
+        letter, at, tokens = "u", head.u, range(len(head.words))
+        first = max(0, min(view.from_s, len(head.words) - TOKENS_SHOWN))
+        shown = list(tokens)[first : first + TOKENS_SHOWN]
+        words = _("Column {letter} = {at} “{token}”: who reads it, and how far each row moves without it")
+        charts = {
+            "weight": (_("weight"), head.weights[:, at], "u"),
+            "moved": (_("moved without it"), head.moved[:, at], "s"),
+        }
+    else:
+        letter, at, shown = "s", head.s, head.seen.tolist()[:TOKENS_SHOWN]
+        words = _("Row {letter} = {at} “{token}”: its keys, the highest weight first")
+        charts = {
+            "weight": (_("weight"), head.weights[at], "u"),
+            "added": (_("what it adds: a ‖v‖"), head.added[at], "d"),
+            "along": (_("of it, along the output"), head.along[at], "m"),
+            "moved": (_("moved without it"), head.moved[at], "s"),
+        }
+    words = words.format(letter=relabel(letter, view.letters), at=at + 1, token=markdown(head.words[at]))
+    st.markdown(f"**{words}**")
+    if not shown:
+        st.markdown(alone(head))
+        return
+    if len(head.words) > len(shown) == TOKENS_SHOWN:
+        st.caption(_("{shown} of {n} are drawn.").format(shown=TOKENS_SHOWN, n=len(head.words)))
+    names = [f"{i + 1} {visible(head.words[i])}" for i in shown]
+    columns = {name: values[shown] for name, values, _hue in charts.values()}
+    with st.container(horizontal=True, gap="small"):
+        for key, (name, values, hue) in charts.items():
+            _bars(f"rank-{key}", name, values[shown], hue, names, partial(_table, columns, names))
+
+
+def _bars(key: str, name: str, values: Tensor, hue: str, names: Sequence[str], table: partial[pd.DataFrame]) -> None:
+    spec = bars(
+        [Series(name, range(len(names)), values.where(values.isfinite(), 0.0).tolist(), hue)],
+        Scale("", words=tuple(names)),
+        Scale(name),
+        current_theme(),
+        size=(max(270, min(560, 26 * len(names) + 90)), 230),
+    )
+    alt = _("{name}; largest {value} of {token}.").format(
+        name=name, value=number(float(values.max()), 4), token=names[int(values.argmax())]
+    )
+    labs.chart(key, spec, alt, table)
+
+
+def _table(columns: dict[str, Tensor], names: list[str]) -> pd.DataFrame:
+    """The numbers of every bar, and the rank of each, 1 the largest."""
+    import pandas as pd
+
+    made = {}
+    for name, values in columns.items():
+        made[name] = values.tolist()
+        made[_("rank: {name}").format(name=name)] = (len(names) + 1 - ranks(values)).tolist()
+    return pd.DataFrame(made, index=names)
