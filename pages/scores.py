@@ -3,7 +3,7 @@
 from attnviz.core.attention import attention
 from attnviz.figures.layout import names
 from attnviz.locale import _
-from attnviz.ui import page, source
+from attnviz.ui import labs, page, source
 
 computed = page.begin(
     _(
@@ -12,7 +12,27 @@ computed = page.begin(
         "that is read."
     )
 )
-charts = page.board(computed, "scores")
-page.cell(computed, charts, ("scores", "scaled", "masked", "weights"))
-page.numbers(computed, *names("scores"))
-source.show(attention)
+section = labs.sections(step=_("The step"), scale=_("Scale"), softmax=_("Softmax"), masks=_("Masks"))
+if section == "step":
+    charts = page.board(computed, "scores")
+    page.cell(computed, charts, ("scores", "scaled", "masked", "weights"))
+    page.numbers(computed, *names("scores"))
+    source.show(attention)
+elif section == "scale":
+    from attnviz.labs.scale import drawn, gradient
+    from attnviz.ui.labs import scale
+
+    scale.show(computed)
+    source.show(drawn, gradient)
+elif section == "softmax":
+    from attnviz.labs.softmax import dropped, over_axis
+    from attnviz.ui.labs import softmax
+
+    softmax.show(computed)
+    source.show(over_axis, dropped)
+elif section == "masks":
+    from attnviz.labs.masks import for_multihead, hide, nowhere
+    from attnviz.ui.labs import masks
+
+    masks.show(computed)
+    source.show(hide, nowhere, for_multihead)

@@ -29,7 +29,13 @@ LABS = (
     Lab("roles", "order", {5: ("row", "column"), 25: ("two", "self")}),
     Lab("roles", "matrices", {6: ("mirror", "self"), 7: ("thin", "other")}),
     Lab("scores", "softmax", {4: ("u", "s"), 15: ("dropout", "mask")}),
-    Lab("scores", "masks", {11: ("leaks", "hidden"), 12: ("sums", "same"), 13: ("nan", "zero"), 14: ("shapes", "sides")}),
+    Lab(
+        "scores", "masks", {11: ("leaks", "hidden"), 12: ("sums", "same"), 13: ("nan", "zero"), 14: ("shapes", "sides")}
+    ),
+    Lab("heads", "split", {19: ("same", "cut")}),
+    Lab("heads", "shared", {26: ("cache", "merge")}),
+    Lab("heads", "cross", {21: ("kv", "v")}),
+    Lab("heads", "average", {23: ("flat", "sum")}),
     Lab("decoding", "", {22: ("again", "fixed")}),
     Lab("proof", "", {24: ("value", "always")}),
 )
