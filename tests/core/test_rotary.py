@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply
 
 from attnviz.core.attention import project
 from attnviz.core.heads import split_heads
-from attnviz.core.positions import Rotary, half_from_interleaved, rotary_angles, rotate
+from attnviz.core.positions import Rotary, half_from_interleaved, rotary_angles, rotate, turning_pair
 
 LAYOUTS = (Rotary(), Rotary("interleaved"))
 QUICK = settings(max_examples=60, deadline=None)
@@ -210,3 +211,30 @@ def test_what_does_not_fit_is_named(call: Callable[[], object], raised: type[Exc
     with pytest.raises(raised) as error:
         call()
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+@pytest.mark.parametrize("d_k", [2, 6, 10])
+def test_the_features_that_turn_together_are_those_that_a_rotation_changes(layout: Any, d_k: int) -> None:
+    for feature in range(d_k):
+        first, second, pair = turning_pair(feature, d_k, layout)
+        assert feature in (first, second) and first < second
+        x = torch.zeros(2, d_k, dtype=torch.float64)
+        x[1, first] = 1.0
+        angle = rotary_angles(2, d_k, Rotary(layout))[1, pair]
+        expected = torch.zeros(d_k, dtype=torch.float64)
+        expected[first], expected[second] = angle.cos(), angle.sin()
+        torch.testing.assert_close(rotate(x, Rotary(layout))[1], expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((0, 3, "half"), "d_k: expected an even number"),
+        ((4, 4, "half"), "feature: expected a whole number from 0 below d_k=4, got 4"),
+        ((0, 4, "quarters"), "layout: expected 'half' or 'interleaved', got 'quarters'"),
+    ],
+)
+def test_a_pair_that_cannot_be_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        turning_pair(*given)
