@@ -24,15 +24,16 @@ class Computed(NamedTuple):
 def computed() -> Computed:
     """Compute the session's experiment, or return what was computed for it before."""
     fitting, n_cut = state.experiment().fitting()
-    run = _kept("run", fitting)
+    run = kept("run", fitting)
     view = within(state.view(), run)
-    base = _kept("base", fitting.unedited()) if view.difference and fitting.edits else None
+    base = kept("base", fitting.unedited()) if view.difference and fitting.edits else None
     return Computed(fitting, run, view, base, n_cut)
 
 
-def _kept(name: str, experiment: Experiment) -> Run:
-    kept: tuple[Experiment, Run] | None = st.session_state.get(f"_{name}")
-    if kept is None or kept[0] != experiment:
-        kept = (experiment, experiment.run())
-        st.session_state[f"_{name}"] = kept
-    return kept[1]
+def kept(name: str, experiment: Experiment) -> Run:
+    """Run an experiment, or return what was computed for it before: the latest of each name is kept."""
+    found: tuple[Experiment, Run] | None = st.session_state.get(f"_{name}")
+    if found is None or found[0] != experiment:
+        found = (experiment, experiment.run())
+        st.session_state[f"_{name}"] = found
+    return found[1]

@@ -13,24 +13,8 @@ from attnviz.core.masks import causal
 from attnviz.core.rotary import Rotary
 from attnviz.core.statistics import effective_tokens, entropy
 from attnviz.experiment import Experiment
-from attnviz.labs.heads import (
-    apart,
-    averaged,
-    by_view,
-    cache_bytes,
-    came_from,
-    counts,
-    cross,
-    cut,
-    moved,
-    one_by_one,
-    one_einsum,
-    opposite,
-    reads,
-    share,
-    shared,
-    to_front,
-)
+from attnviz.labs.heads import apart, averaged, by_view, came_from, cross, cut, one_by_one, one_einsum, opposite
+from attnviz.labs.heads_shared import cache_bytes, counts, moved, reads, share, shared, to_front
 from attnviz.labs.sizes import Sizes, costs
 
 INF = math.inf

@@ -1,0 +1,174 @@
+"""Multi-head: the part on averaging the maps of heads."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+import torch
+from torch import Tensor
+
+from attnviz.core.statistics import effective_tokens, entropy
+from attnviz.figures.charts import Scale, Series, bars
+from attnviz.figures.maps import Axis, Map
+from attnviz.figures.text import html, number
+from attnviz.labs.heads import Opposite, averaged, opposite
+from attnviz.limits import LIMITS
+from attnviz.locale import _
+from attnviz.ui import board, labs, state
+from attnviz.ui.board import Charts, current_theme
+from attnviz.ui.compute import Computed
+from attnviz.ui.labs.heads import Heads, note, of
+from attnviz.ui.labs.roles import choose, chosen, quoted, words_of
+from attnviz.ui.questions import Question, ask, progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHARP = 200.0  # so sharp that float32 knows no weight but 0 and 1
+
+
+def show(computed: Computed) -> None:
+    """Draw the part."""
+    progress(23)
+    heads = of(computed)
+    trace = heads.run.trace
+    assert trace is not None
+    masked = trace.masked[heads.b, heads.h, : heads.n, : heads.n]
+    weights = trace.weights[heads.b, :, : heads.n, : heads.n]  # (h, s, u)
+    two, s = opposite(masked, computed.view.lab.sharpness), chosen(computed)[0]
+    _ask(computed, heads, two, s)
+    note(computed, heads)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        choose(computed, "s")
+        limit = LIMITS["sharpness"]
+        bound = state.of_lab("sharpness")
+        st.slider(_("Sharpness of A and B"), limit.low, limit.high, step=limit.step, width=260, **bound)
+    board.windows(computed)
+    charts = _two(computed, two)
+    charts += _all(computed, heads, weights, s)
+    labs.connect(computed, charts, selected={"name": "mean", "row": s, "col": computed.view.u})
+
+
+def _ask(computed: Computed, heads: Heads, two: Opposite, s: int) -> None:
+    n_heads, n_seen = heads.experiment.n_heads, int((two.mean[s] > 0).sum())
+    place = ask(
+        Question(
+            23,
+            _("**May I average the heads?** {n} heads are {n} maps; a plot of their mean would be just one.").format(
+                n=n_heads
+            ),
+            {
+                "sum": _("yes: each row of the mean still sums to 1, so it is a map like the others"),
+                "flat": _("no: heads that read opposite tokens average to a flat map that no head has"),
+                "noise": _("yes: what the heads have in common stays, and the rest is noise"),
+            },
+            right="flat",
+        )
+    )
+    if place is None:
+        return
+    rows = torch.stack(two)[:, s]  # (3, u)
+    effects = [number(tokens, 2) for tokens in effective_tokens(rows).tolist()]
+    nats = [number(value, 4) for value in entropy(rows).tolist()]
+    sharp = opposite(torch.tensor([[1.0, 0.0]]), SHARP)
+    said = _(
+        "Heads A and B are made of your scores: A prefers the half of a row's keys with the higher ones, B the other "
+        "half. In row {token} A reads {a} tokens in effect (e to its entropy {nats_a}), B {b} ({nats_b}), and their "
+        "mean {mean} ({nats_mean}): each of its {n} weights is {flat}, as if nothing were preferred. Its rows sum to "
+        "1, so nothing looks wrong. Of two keys, as sharp as can be: {first} and {second} average to {half}."
+    )
+    if n_seen < 2:
+        said = _(
+            "Row {token} sees fewer than two keys, so that there is nothing to prefer: choose another row, or type a "
+            "second word. Of two keys, heads as sharp as can be give {first} and {second}, which average to {half}."
+        )
+    place.markdown(
+        said.format(
+            token=quoted(words_of(computed), s),
+            **dict(zip(("a", "b", "mean"), effects, strict=True)),
+            **dict(zip(("nats_a", "nats_b", "nats_mean"), nats, strict=True)),
+            n=n_seen,
+            flat=number(float(two.mean[s].max()), 4),
+            first=_row(sharp.first[0]),
+            second=_row(sharp.second[0]),
+            half=_row(sharp.mean[0]),
+        )
+    )
+
+
+def _row(row: Tensor) -> str:
+    return "[" + ", ".join(f"{weight:g}" for weight in row.tolist()) + "]"
+
+
+def _two(computed: Computed, two: Opposite) -> Charts:
+    """Draw the two opposite heads and their mean."""
+    words = words_of(computed)
+    tokens = (Axis("s", words), Axis("u", words))
+    titles = [_("head A"), _("head B"), _("mean of A and B")]
+    made = labs.maps(
+        computed,
+        "maps-opposite",
+        [
+            Map(name, f"<b>a</b> {html(title)}", values, *tokens, scale="share", sums="rows" if name == "mean" else "")
+            for name, title, values in zip(("a", "b", "mean"), titles, two, strict=True)
+        ],
+    )
+    return [made]
+
+
+def _all(computed: Computed, heads: Heads, weights: Tensor, s: int) -> Charts:
+    """Draw a head and the mean of all heads (h, s, u), and how much each reads."""
+    n, words = len(weights), words_of(computed)
+    mean = averaged(weights)
+    tokens = (Axis("s", words), Axis("u", words))
+    effects = effective_tokens(torch.cat([weights[:, s], mean[s : s + 1]])).tolist()
+    st.markdown("**" + _("The {n} heads of the layer, and their mean").format(n=n) + "**")
+    st.markdown(_said(quoted(words, s), effects))
+    with st.container(horizontal=True, gap="medium"):
+        made = labs.maps(
+            computed,
+            "maps-heads",
+            [
+                Map(
+                    "head",
+                    f"<b>a</b> {html(_('head {n} of {groups}').format(n=heads.h + 1, groups=n))}",
+                    weights[heads.h],
+                    *tokens,
+                    scale="share",
+                ),
+                Map("averaged", f"<b>a</b> {html(_('mean of all heads'))}", mean, *tokens, scale="share", sums="rows"),
+            ],
+            width=800,
+        )
+        _spread(effects, s)
+    return [made]
+
+
+def _said(row: str, effects: list[float]) -> str:
+    """Say how many tokens a row reads in effect, in each head and, last, in their mean."""
+    return _(
+        "Row {row}: the heads read {low} to {high} tokens in effect, their mean {mean}. A mean of maps is never "
+        "sharper than its heads are on average."
+    ).format(row=row, low=number(min(effects[:-1]), 2), high=number(max(effects[:-1]), 2), mean=number(effects[-1], 2))
+
+
+def _spread(effects: list[float], s: int) -> None:
+    """Draw how many tokens row s reads in effect, in each head and, last, in their mean."""
+    names = (*(str(h + 1) for h in range(len(effects) - 1)), _("mean"))
+    title = _("tokens read in effect")
+    spec = bars(
+        [Series(title, range(len(names)), effects, "h")],
+        Scale(_("head"), words=names),
+        Scale(title),
+        current_theme(),
+        size=(440, 270),
+    )
+    labs.chart("effect", spec, _said(str(s + 1), effects), partial(_table, names, title, effects))
+
+
+def _table(names: tuple[str, ...], title: str, effects: list[float]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({title: effects}, index=list(names))
