@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attnviz.core.attention import AttentionTrace
-from attnviz.core.rotary import Rotary, rotary_angles
+from attnviz.core.rotary import Rotary, rotary_angles, turning_pair
 from attnviz.core.shapes import broadcast, check_dtype, check_shape, meet
 
 Factors = dict[str, Tensor]
@@ -104,13 +104,8 @@ def rotation_factors(rotated: Tensor, index: Index, projected: Tensor | None, ro
     check_dtype("projected", projected, "the rotated tensor", rotated.dtype)
     *leading, s, own = index
     angles = rotary_angles(s + 1, rotated.shape[-1], rotary)[s]  # (i,)
-    n_pairs = rotated.shape[-1] // 2
-    if rotary.layout == "half":
-        is_first, pair = own < n_pairs, own % n_pairs
-        other = own + n_pairs if is_first else own - n_pairs
-    else:
-        is_first, pair = own % 2 == 0, own // 2
-        other = own + 1 if is_first else own - 1
+    first, second, pair = turning_pair(own, rotated.shape[-1], rotary.layout)
+    is_first, other = own == first, second if own == first else first
     cos, sin = angles[pair].cos(), angles[pair].sin()
     rotation = torch.stack([cos, -sin if is_first else sin]).to(rotated.dtype)  # (2,)
     token = projected[(*leading, s)]  # (k,)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnviz.core.heads import for_heads_of
+from attnviz.core.heads import for_heads_of, shared_by
 from attnviz.core.memory import keep_freed_memory
 from attnviz.core.shapes import broadcast, check_dtype, check_shape
 
@@ -159,8 +159,7 @@ def _check(
     asked, read, carried = (tuple(x.shape[:-2]) for x in (query, key, value))
     if broadcast(read, carried) is None:
         raise ValueError(f"value: expected leading axes that broadcast with key's {read}, got {carried}")
-    # Only the axes before the last two are asked for, so that [..., :0, :] spares the copy of the tokens.
-    leading = broadcast(asked, *(for_heads_of(query, x[..., :0, :]).shape[:-2] for x in (key, value)))
+    leading = broadcast(asked, shared_by(asked, read), shared_by(asked, carried))
     if leading is None:
         raise ValueError(
             f"key: expected leading axes that broadcast with query's {asked}, or heads (axis -3)"

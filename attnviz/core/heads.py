@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch import Tensor
 
 from attnviz.core.shapes import check_count, check_shape
@@ -68,8 +70,16 @@ def for_heads_of(query: Tensor, x: Tensor) -> Tensor:
     >>> for_heads_of(torch.ones(4, 1, 1), torch.tensor([[[1]], [[2]]])).flatten().tolist()
     [1, 1, 2, 2]
     """
-    if query.ndim < 3 or x.ndim < 3:
-        return x
-    n_heads, n_kv_heads = query.shape[-3], x.shape[-3]
-    grouped = 1 < n_kv_heads < n_heads and n_heads % n_kv_heads == 0
-    return repeat_kv(x, n_heads) if grouped else x
+    leading = shared_by(query.shape[:-2], x.shape[:-2])
+    return x if leading == x.shape[:-2] else repeat_kv(x, leading[-1])
+
+
+def shared_by(asked: Sequence[int], read: Sequence[int]) -> Sequence[int]:
+    """The leading axes of keys or values, whose last are the heads, once for_heads_of has repeated these.
+
+    >>> shared_by((2, 6), (2, 3)), shared_by((2, 6), (2, 1))
+    ((2, 6), (2, 1))
+    """
+    if asked and read and 1 < read[-1] < asked[-1] and asked[-1] % read[-1] == 0:
+        return (*read[:-1], asked[-1])
+    return read

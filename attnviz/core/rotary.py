@@ -73,6 +73,23 @@ def rotate(x: Tensor, rotary: Rotary = _DEFAULT) -> Tensor:
     return torch.cat(turned, dim=-1) if half else torch.stack(turned, dim=-1).flatten(-2)  # (..., s, k)
 
 
+def turning_pair(feature: int, d_k: int, layout: str) -> tuple[int, int, int]:
+    """Which two of d_k features turn together, one of them `feature`: the first, the second, and the pair's number.
+
+    Raises ValueError for a feature that is none, a d_k that is odd or below 2, an unknown layout.
+
+    >>> turning_pair(5, 8, "half"), turning_pair(5, 8, "interleaved")
+    ((1, 5, 1), (4, 5, 2))
+    """
+    n_pairs = _check_even(d_k) // 2
+    if not 0 <= feature < d_k:
+        raise ValueError(f"feature: expected a whole number from 0 below d_k={d_k}, got {feature}")
+    if layout not in ("half", "interleaved"):
+        raise ValueError(f"layout: expected 'half' or 'interleaved', got {layout!r}")
+    pair = feature % n_pairs if layout == "half" else feature // 2
+    return (pair, pair + n_pairs, pair) if layout == "half" else (2 * pair, 2 * pair + 1, pair)
+
+
 def half_from_interleaved(d_k: int) -> Tensor:
     """The order of features that makes the interleaved layout the half one: int64 (k,).
 

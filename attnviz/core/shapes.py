@@ -79,10 +79,16 @@ def broadcast(*shapes: Sequence[int]) -> tuple[int, ...] | None:
     >>> broadcast((2, 1), (3,)), broadcast((2,), (3,))
     ((2, 3), None)
     """
-    try:
-        return tuple(torch.broadcast_shapes(*(tuple(shape) for shape in shapes)))
-    except RuntimeError:
-        return None
+    # torch.broadcast_shapes says the same, in 20 microseconds and by an exception.
+    n_axes = max(map(len, shapes), default=0)
+    sizes = [1] * n_axes
+    for shape in shapes:
+        for axis, size in enumerate(shape, n_axes - len(shape)):
+            if size != 1:
+                if sizes[axis] not in (1, size):
+                    return None
+                sizes[axis] = size
+    return tuple(sizes)
 
 
 def meet(index: Sequence[int], full: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:

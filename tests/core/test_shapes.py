@@ -2,6 +2,8 @@ from typing import cast
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attnviz.core.shapes import broadcast, check_count, check_dtype, check_shape, meet
 
@@ -49,6 +51,15 @@ def test_dtypes_must_be_floating_and_equal() -> None:
     with pytest.raises(TypeError) as error:
         check_dtype("key", torch.zeros(1), "query", torch.float64)
     assert str(error.value) == "key: expected dtype torch.float64 as query has, got torch.float32"
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=4))
+def test_broadcast_is_torchs(shapes: list[list[int]]) -> None:
+    try:
+        expected = tuple(torch.broadcast_shapes(*map(tuple, shapes)))
+    except RuntimeError:
+        expected = None
+    assert broadcast(*shapes) == expected
 
 
 def test_broadcast_gives_the_shape_or_none() -> None:
