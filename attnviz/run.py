@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from attnviz.drawing import read_drawing
 from attnviz.limits import TRACE_BYTES
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from attnviz.core.attention import AttentionTrace
+    from attnviz.core.rotary import Rotary
     from attnviz.experiment import Experiment
 
 PAD = "[pad]"  # stands after the last token of a shorter sequence, so that all are equally long
@@ -19,15 +21,22 @@ class Run(NamedTuple):
     """All that one run computed, of b sequences of s tokens; h_kv is n_kv_heads."""
 
     tokens: tuple[tuple[str, ...], ...]  # b tuples of s tokens, PAD at the end of shorter sequences
-    x: Tensor  # (b, s, m), embedding and positions, edits applied; 0 where padded
+    x: Tensor  # (b, s, m), embedding and added positions, edits applied; 0 where padded
     w_q: Tensor  # (m, h*k)
     w_k: Tensor  # (m, h_kv*k)
     w_v: Tensor  # (m, h_kv*d)
-    mask: Tensor | None  # (b, 1, s, u), True = may attend; None when all may attend to all, and without a trace
+    # What attention took: bool (b, 1, s, u), True = may attend; with ALiBi floating (b, h, s, u), to be added. None
+    # when all may attend to all, and without a trace
+    mask: Tensor | None
     trace: AttentionTrace | None  # query (b, h, s, k), key and value (b, h_kv, u, ...), weights (b, h, s, u)
     lengths: tuple[int, ...]  # tokens of each sequence before padding
     scale: float  # what the scores were multiplied by
     unused: tuple[tuple[str, tuple[int, ...]], ...]  # edited cells (field, index) outside the present shape
+    seen: Tensor | None = None  # (b, 1, s, u), True = may attend: what of the mask hides; None when nothing does
+    bias: Tensor | None = None  # (h, s, u), ALiBi: what of the mask is added to the scaled scores
+    rotary: Rotary | None = None  # how queries and keys were rotated
+    projected_query: Tensor | None = None  # (b, h, s, k), edits applied, before rotation; without one trace.query
+    projected_key: Tensor | None = None  # (b, h_kv, u, k), edits applied, before rotation; without one trace.key
 
 
 def run(experiment: Experiment) -> Run:
@@ -41,6 +50,8 @@ def run(experiment: Experiment) -> Run:
     from attnviz.core.attention import attention, project
     from attnviz.core.embeddings import weight
     from attnviz.core.heads import split_heads
+    from attnviz.core.masks import combine
+    from attnviz.core.positions import Rotary, alibi, rotate
 
     e, n_kv_heads = experiment, experiment.n_kv_heads or experiment.n_heads
     unused: list[tuple[str, tuple[int, ...]]] = []
@@ -62,9 +73,16 @@ def run(experiment: Experiment) -> Run:
     query = split_heads(q, e.n_heads)  # (b, h, s, k)
     key = split_heads(k, n_kv_heads)  # (b, h_kv, u, k)
     value = split_heads(v, n_kv_heads)  # (b, h_kv, u, d)
-    mask = _mask(e, lengths, n)  # (b, 1, s, u)
-    trace = attention(query, key, value, mask=mask, scale=scale)
-    return Run(tokens, x, w_q, w_k, w_v, mask, trace, lengths, scale, tuple(unused))
+    rotary = None if e.rotation is None else Rotary(e.rotation)
+    turned = (query, key) if rotary is None else (rotate(query, rotary), rotate(key, rotary))
+    seen = _seen(e, lengths, n)  # (b, 1, s, u)
+    bias = alibi(n, n, e.n_heads) if e.positions == "alibi" else None  # (h, s, u)
+    mask = seen
+    if bias is not None:
+        mask = combine(seen, bias.expand(len(lengths), -1, -1, -1))  # (b, h, s, u)
+    trace = attention(*turned, value, mask=mask, scale=scale)
+    whole = Run(tokens, x, w_q, w_k, w_v, mask, trace, lengths, scale, tuple(unused))
+    return whole._replace(seen=seen, bias=bias, rotary=rotary, projected_query=query, projected_key=key)
 
 
 def _embedded(e: Experiment, n: int) -> Tensor:
@@ -72,14 +90,18 @@ def _embedded(e: Experiment, n: int) -> Tensor:
     import torch
 
     from attnviz.core.embeddings import embed
-    from attnviz.core.positions import sinusoidal
+    from attnviz.core.positions import learned, sinusoidal
 
     x = torch.zeros(len(e.sequences), n, e.d_model)  # (b, s, m)
     vectors = embed([token for sequence in e.sequences for token in sequence], e.d_model, e.seed)  # (tokens, m)
-    waves = sinusoidal(n, e.d_model) if e.positions == "sinusoidal" else None  # (s, m)
+    places = None
+    if e.positions == "sinusoidal":
+        places = sinusoidal(n, e.d_model)  # (s, m)
+    elif e.positions == "learned":
+        places = learned(n, e.d_model, e.seed)  # (s, m)
     parts = vectors.split([len(sequence) for sequence in e.sequences])
     for row, part in zip(x, parts, strict=True):
-        row[: len(part)] = part if waves is None else part + waves[: len(part)]
+        row[: len(part)] = part if places is None else part + places[: len(part)]
     return x
 
 
@@ -97,8 +119,10 @@ def _edited(e: Experiment, name: str, matrix: Tensor, unused: list[tuple[str, tu
     return matrix
 
 
-def _mask(e: Experiment, lengths: tuple[int, ...], n: int) -> Tensor | None:
+def _seen(e: Experiment, lengths: tuple[int, ...], n: int) -> Tensor | None:
     """Who may attend to whom: (b, 1, s, u), True = may attend; None when all may."""
+    import torch
+
     from attnviz.core import masks
 
     chosen = None
@@ -108,6 +132,10 @@ def _mask(e: Experiment, lengths: tuple[int, ...], n: int) -> Tensor | None:
         chosen = masks.window(n, n, left=e.window_left, right=e.window_right)
     elif e.mask == "prefix":
         chosen = masks.prefix(n, e.prefix_length)
+    elif e.mask == "drawn" and e.drawn:
+        rows = read_drawing(e.drawn)
+        chosen = torch.ones(n, n, dtype=torch.bool)
+        chosen[: len(rows), : len(rows)] = torch.tensor(rows)[:n, :n]  # tokens beyond the drawing are left alone
     padded = masks.padding(lengths, n) if len(set(lengths)) > 1 else None  # (b, 1, u)
     mask = masks.combine(chosen, padded)
     return None if mask is None else mask.expand(len(lengths), n, n)[:, None]  # (b, 1, s, u)

@@ -20,6 +20,8 @@ _NAMES = {
     "masked": "masked",
     "weights": "a",
     "value": "V",
+    "projected": "projected",
+    "rotation": "rotation",
 }
 
 
@@ -76,6 +78,8 @@ def cell_program(explained: Arithmetic, comment: str) -> str:
 
 def _last_line(explained: Arithmetic) -> tuple[str, str]:
     step = explained.step
+    if "rotation" in explained.factors:
+        return {"query": "Q", "key": "K"}[step], "(projected * rotation).sum()"
     if step in ("query", "key", "value"):
         return {"query": "Q", "key": "K", "value": "V"}[step], 'torch.einsum("m,m->", X, W)'
     if step == "scores":

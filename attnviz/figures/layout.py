@@ -169,4 +169,5 @@ def _title_width(panel: Panel) -> float:
         return SUMS
     digits = sum(len(str(n)) for n in panel.shape)
     symbol = {"masked": 100.0, "w_q": 26.0, "w_k": 26.0, "w_v": 26.0, "key_t": 22.0}.get(panel.name, 14.0)
+    symbol += {"rope": 40, "alibi": 44}.get(panel.positions, 0)
     return symbol + 48 + 6 * digits + (62 if panel.overridden else 0)

@@ -56,6 +56,7 @@ class Panel(NamedTuple):
     start: tuple[int, int]  # first row and column of the window
     edited: tuple[tuple[int, int], ...]  # cells of the window that a person typed
     overridden: str  # "partly" or "wholly" where typed queries, keys or values replace what this panel leads to
+    positions: str = ""  # "rope" where the numbers were rotated, "alibi" where a cost of distance was added
 
 
 def panels(
@@ -92,6 +93,13 @@ def matrix(run: Run, name: str, b: int, h: int) -> Tensor:
         "output": lambda: trace.output[b, h],
     }
     return whole[name]()
+
+
+def unrotated(run: Run) -> Run:
+    """Return the run with its queries and keys as they were before rotation, which is what a person edits."""
+    if run.rotary is None or run.trace is None or run.projected_query is None or run.projected_key is None:
+        return run
+    return run._replace(trace=run.trace._replace(query=run.projected_query, key=run.projected_key))
 
 
 def edited_cells(experiment: Experiment, run: Run, name: str, b: int, h: int) -> tuple[tuple[int, int], ...]:
@@ -143,7 +151,14 @@ def _panel(experiment: Experiment, run: Run, view: View, name: str, base: Run | 
         start=(rows.start, columns.start),
         edited=tuple(edited),
         overridden=overridden(experiment, run, name, view.b, view.h),
+        positions=_positions(run, name),
     )
+
+
+def _positions(run: Run, name: str) -> str:
+    if name in ("query", "key", "key_t"):
+        return "" if run.rotary is None else "rope"
+    return "alibi" if name == "masked" and run.bias is not None else ""
 
 
 def _window(letter: str, size: int, view: View) -> range:

@@ -42,13 +42,18 @@ def scale_symbol(experiment: Experiment) -> str:
     return scaled if experiment.temperature == 1 else f"{scaled} / {experiment.temperature:g}"
 
 
+def masked_symbol(run: Run) -> str:
+    """Return what is added to the scaled scores: " + ALiBi", " + mask", both or nothing."""
+    return (" + ALiBi" if run.bias is not None else "") + (" + " + html(_("mask")) if run.seen is not None else "")
+
+
 def title(panel: Panel, experiment: Experiment, run: Run, view: View, theme: Theme, difference: bool) -> str:
     """Return the title of a panel in Plotly's markup, such as "Q  (s=6, k=4)"."""
     symbol = SYMBOLS.get(panel.name, "")
+    if panel.positions == "rope":
+        symbol = _rotated(symbol)
     if panel.name == "masked":
-        symbol = scale_symbol(experiment)
-        if run.mask is not None:
-            symbol += " + " + html(_("mask"))
+        symbol = scale_symbol(experiment) + masked_symbol(run)
     if panel.name == "row_sums":
         u = relabel("u", view.letters)
         return f"<span style='color:{theme.quiet}'>Σ<sub>{u}</sub></span>"
@@ -85,11 +90,17 @@ def plain_symbol(name: str) -> str:
     return symbol
 
 
+def _rotated(symbol: str) -> str:
+    """Write a symbol as that of what was rotated: Q becomes RoPE(Q)."""
+    return f"RoPE({symbol[0]}){symbol[1:]}"
+
+
 def sentence(panel: Panel, tokens: tuple[str, ...]) -> str:
     """Say in one sentence what a panel shows, for those who cannot see it."""
     rows, columns = panel.shape
+    symbol = plain_symbol(panel.name)
     words = _("{symbol}, {rows} rows by {columns} columns").format(
-        symbol=plain_symbol(panel.name), rows=rows, columns=columns
+        symbol=_rotated(symbol) if panel.positions == "rope" else symbol, rows=rows, columns=columns
     )
     finite = [
         (value, i, j)

@@ -11,6 +11,7 @@ from torch import Tensor
 from attnviz.core import masks
 from attnviz.core.attention import AttentionTrace, attention, project
 from attnviz.core.heads import split_heads
+from attnviz.core.positions import Rotary, rotate
 
 BYTES = 4  # of a float32
 
@@ -25,6 +26,8 @@ class Layer(NamedTuple):
     n_kv_heads: int
     scale: float
     typed: Mapping[str, Tensor] = {}  # "q", "k", "v" -> (s, h*k): numbers put in by hand, else NaN
+    rotary: Rotary | None = None  # how queries and keys are rotated
+    slopes: Tensor | None = None  # (h,) of ALiBi: what a token of distance costs
 
 
 class Decoded(NamedTuple):
@@ -67,7 +70,8 @@ def one_head(layer: Layer, h: int) -> Layer:
         for weight, (at, n) in zip(layer[:3], heads.values(), strict=True)
     )
     typed = {name: cells.unflatten(-1, (heads[name][1], -1))[:, heads[name][0]] for name, cells in layer.typed.items()}
-    return Layer(w_q, w_k, w_v, 1, 1, layer.scale, typed)
+    slopes = None if layer.slopes is None else layer.slopes[h : h + 1]
+    return Layer(w_q, w_k, w_v, 1, 1, layer.scale, typed, layer.rotary, slopes)
 
 
 def projections(layer: Layer, x: Tensor, start: int = 0) -> tuple[Tensor, Tensor, Tensor]:
@@ -84,7 +88,11 @@ def projections(layer: Layer, x: Tensor, start: int = 0) -> tuple[Tensor, Tensor
             typed = layer.typed[name][start : start + len(x)]
             row = torch.where(typed.isnan(), row, typed)
         rows.append(split_heads(row, layer.n_heads if name == "q" else layer.n_kv_heads))
-    return rows[0], rows[1], rows[2]
+    query, key, value = rows
+    if layer.rotary is None:
+        return query, key, value
+    rotary = layer.rotary._replace(offset=start)  # so that a key is rotated once, when its token is new
+    return rotate(query, rotary), rotate(key, rotary), value
 
 
 def step(layer: Layer, new: Tensor, past: AttentionTrace | None = None) -> AttentionTrace:
@@ -102,7 +110,17 @@ def step(layer: Layer, new: Tensor, past: AttentionTrace | None = None) -> Atten
     if past is not None:
         key = torch.cat([past.key, key], dim=-2)  # (h_kv, t + 1, k)
         value = torch.cat([past.value, value], dim=-2)  # (h_kv, t + 1, d)
-    return attention(query, key, value, mask=masks.causal(1, t + 1, offset=t), scale=layer.scale)
+    return attention(query, key, value, mask=_mask(layer, 1, t + 1), scale=layer.scale)
+
+
+def _mask(layer: Layer, n_query: int, n_key: int, *, causal: bool = True) -> Tensor | None:
+    """What the last n_query of n_key tokens may see, with the cost of distance, if there is one, in it."""
+    offset = n_key - n_query
+    seen = masks.causal(n_query, n_key, offset=offset) if causal else None  # (s, u)
+    if layer.slopes is None:
+        return seen
+    distance = (torch.arange(n_query)[:, None] + offset - torch.arange(n_key)).abs()  # (s, u)
+    return masks.combine(seen, layer.slopes[:, None, None] * -distance)  # (h, s, u)
 
 
 def decode(layer: Layer, x: Tensor, prompt: int = 0) -> Decoded:
@@ -130,8 +148,7 @@ def at_once(layer: Layer, x: Tensor, *, causal: bool = True) -> AttentionTrace:
     >>> at_once(layer, torch.ones(2, 3)).weights.tolist()
     [[[1.0, 0.0], [0.5, 0.5]]]
     """
-    mask = masks.causal(len(x), len(x)) if causal else None
-    return attention(*projections(layer, x), mask=mask, scale=layer.scale)
+    return attention(*projections(layer, x), mask=_mask(layer, len(x), len(x), causal=causal), scale=layer.scale)
 
 
 def change(layer: Layer, x: Tensor, *, causal: bool) -> float:

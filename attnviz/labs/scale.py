@@ -80,13 +80,19 @@ def rows(masked: Tensor) -> Rows:
     return Rows(spread, weights.amax(-1), entropy(weights), gradient(weights))
 
 
-def own(scores: Tensor, d_k: int, *, seen: Tensor | None = None, temperature: float = 1.0) -> Rows:
-    """What each scaling makes of one row of scores (u,), in its dtype: each (scaling,); seen: (u,), True = may attend.
+def own(
+    scores: Tensor, d_k: int, *, seen: Tensor | None = None, bias: Tensor | None = None, temperature: float = 1.0
+) -> Rows:
+    """What each scaling makes of one row of scores (u,), in its dtype: each (scaling,).
+
+    seen: (u,), True = may attend; bias: (u,), added to the scaled scores, as ALiBi is.
 
     >>> own(torch.tensor([4.0, -4.0]), 16).spread.tolist()
     [4.0, 1.0, 0.25]
     """
     scaled = scores * factors(d_k, temperature).to(scores.dtype)[:, None]  # (scaling, u)
+    if bias is not None:
+        scaled = scaled + bias
     return rows(scaled if seen is None else scaled.masked_fill(~seen, -torch.inf))
 
 

@@ -106,14 +106,31 @@ def _explained(computed: Computed, view: View) -> Arithmetic:
     row, column = fields(view.step)
     index = (view.b, head, getattr(view, row), getattr(view, column))
     weight = {"query": run.w_q, "key": run.w_k, "value": run.w_v}.get(view.step)
-    return explain(trace, view.step, index, x=run.x, weight=weight, mask=run.mask, scale=run.scale)
+    projected = {"query": run.projected_query, "key": run.projected_key}.get(view.step)
+    return explain(
+        trace,
+        view.step,
+        index,
+        x=run.x,
+        weight=weight,
+        mask=run.mask,
+        scale=run.scale,
+        projected=projected,
+        rotary=run.rotary,
+    )
 
 
 def _words(computed: Computed, view: View, explained: Arithmetic) -> str:
     words = sentences.read(computed.run, view, explained)
     row, column = fields(view.step)
     cell = (getattr(view, row), getattr(view, column))
-    if cell in edited_cells(computed.experiment, computed.run, view.step, view.b, view.h):
+    if cell not in edited_cells(computed.experiment, computed.run, view.step, view.b, view.h):
+        return words
+    if terms.is_rotated(explained):
+        words += " " + _("You typed {value} here, which was then rotated.").format(
+            value=number(float(explained.factors["projected"][0]), 4)
+        )
+    else:
         words += " " + _("You typed this number; the projection would give {value}.").format(
             value=number(explained.total, 4)
         )

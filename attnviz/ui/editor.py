@@ -30,6 +30,8 @@ def show(computed: Computed, names: tuple[str, ...] = NAMES) -> None:
             _("Matrix"), names, default=names[0], required=True, format_func=plain_symbol, key="edited_matrix"
         )
         _grid(computed, name or names[0])
+        if computed.run.rotary is not None and name in ("query", "key"):
+            st.caption(_("These are the numbers before RoPE rotates them."))
         if refused := st.session_state.pop("_refused", None):
             st.warning(refused)
         _unused(computed)
@@ -48,7 +50,7 @@ def show(computed: Computed, names: tuple[str, ...] = NAMES) -> None:
 def _grid(computed: Computed, name: str) -> None:
     """Draw the editor. It is fed the same table until something else changes it: fed its own edits, it loses some."""
     view = computed.view
-    frame = tables.table(computed, name)
+    frame = tables.table(computed, name, before_rotation=True)
     if AXES[name][0] != "m":
         frame = frame.iloc[: computed.run.lengths[view.b]]  # rows of padding stay 0
     signature = (

@@ -32,6 +32,7 @@ def begin(words: str) -> Computed:
     computed = compute.computed()
     notices.show_text(experiment, computed.n_cut)
     notices.show_numbers(computed.run, computed.view.b)
+    notices.show_positions(experiment)
     with row:
         _choose(computed)
     return computed

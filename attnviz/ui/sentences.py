@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attnviz.core.arithmetic import Arithmetic
+from attnviz.core.positions import rotary_angles, turning_pair
 from attnviz.experiment import Run, View
 from attnviz.figures.text import SUBSCRIPTS, cut, markdown, number, visible
 from attnviz.locale import _
@@ -22,6 +23,11 @@ def read(run: Run, view: View, explained: Arithmetic) -> str:
         "output": _("In sequence {b}, the output of {s} has {value} at feature {feature}."),
     }
     text = words[view.step]
+    if run.rotary is not None and view.step in ("query", "key"):
+        text += " " + _("RoPE turned features {pair} by {angle} rad.").format(**_rotation(run, view))
+    if run.bias is not None and view.step == "masked":
+        cost = number(float(run.bias[view.h, view.s, view.u]), 4)
+        text += " " + _("ALiBi added {cost} for the distance.").format(cost=cost)
     if view.step in ("masked", "weights") and _is_hidden(run, view):
         text = _("In sequence {b}, {s} may not see {u}: the mask makes its score −∞, and so its weight 0.")
     if view.step in ("weights", "output") and _sees_nothing(run, view):
@@ -57,12 +63,18 @@ def place(run: Run, view: View) -> str:
     return f"{view.step}: sequence b={view.b + 1}, head h={view.h + 1}, {of[0]}, {of[1]}"
 
 
+def _rotation(run: Run, view: View) -> dict[str, str]:
+    """The two features that turned together, and by how much."""
+    assert run.trace is not None and run.rotary is not None
+    d_k, at = run.trace.query.shape[-1], view.s if view.step == "query" else view.u
+    first, second, pair = turning_pair(view.feature, d_k, run.rotary.layout)
+    angle = float(rotary_angles(at + 1, d_k, run.rotary)[at, pair])
+    return {"pair": _("{first} and {second}").format(first=first + 1, second=second + 1), "angle": number(angle, 4)}
+
+
 def _is_hidden(run: Run, view: View) -> bool:
     """Say whether the mask hides key u from query s."""
-    if run.mask is None:
-        return False
-    n = run.mask.shape[-2:]
-    return not bool(run.mask.expand(len(run.tokens), 1, *n)[view.b, 0, view.s, view.u])
+    return run.seen is not None and not bool(run.seen[view.b, 0, view.s, view.u])
 
 
 def _sees_nothing(run: Run, view: View) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.experiment import View
-from attnviz.figures.panels import AXES, matrix
+from attnviz.figures.panels import AXES, matrix, unrotated
 from attnviz.figures.text import visible
 from attnviz.figures.titles import plain_symbol
 from attnviz.letters import relabel
@@ -29,12 +29,15 @@ def show(computed: Computed, names: tuple[str, ...]) -> None:
                 st.dataframe(table(computed, name), width="content", alt=plain_symbol(name))
 
 
-def table(computed: Computed, name: str) -> pd.DataFrame:
-    """Return one matrix as a table, its rows and columns named; tokens are numbered, since they repeat."""
+def table(computed: Computed, name: str, *, before_rotation: bool = False) -> pd.DataFrame:
+    """Return one matrix as a table, its rows and columns named; tokens are numbered, since they repeat.
+
+    before_rotation: of queries and keys that were rotated, those that were projected.
+    """
     import pandas as pd  # a third of a second, which a page without an open table does without
 
     view, tokens = computed.view, computed.run.tokens[computed.view.b]
-    values = matrix(computed.run, name, view.b, view.h)
+    values = matrix(unrotated(computed.run) if before_rotation else computed.run, name, view.b, view.h)
     rows, columns = (
         [_name(letter, i, tokens, view) for i in range(size)]
         for letter, size in zip(AXES[name], values.shape, strict=True)

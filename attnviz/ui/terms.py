@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.core.arithmetic import EQUATIONS, Arithmetic
+from attnviz.core.positions import turning_pair
 from attnviz.experiment import Run, View
 from attnviz.export.python import agreed_digits, cell_program
 from attnviz.figures.formulas import formula
@@ -81,7 +82,9 @@ def equals(view: View, explained: Arithmetic) -> str:
 def terms(run: Run, view: View, explained: Arithmetic, digits: int) -> Table:
     """Return the table of a cell: one column for each term of the sum, and the sum last."""
     if view.step in ("scaled", "masked"):
-        return _one_term(view.step, explained, digits)
+        return _one_term(run, view.step, explained, digits)
+    if is_rotated(explained):
+        return _rotated_terms(run, view, explained, digits)
     summed, tokens = SUMMED[view.step], run.tokens[view.b]
     places = [
         f"{i + 1} {visible(tokens[i])}" if summed == "u" else f"{relabel(summed, view.letters)}={i + 1}"
@@ -93,9 +96,30 @@ def terms(run: Run, view: View, explained: Arithmetic, digits: int) -> Table:
     return {head: names} | {place: list(column) for place, column in zip([*places, _("sum")], numbers, strict=True)}
 
 
-def _one_term(step: str, explained: Arithmetic, digits: int) -> Table:
+def is_rotated(explained: Arithmetic) -> bool:
+    """Say whether a cell is that of a query or key after its rotation."""
+    return "rotation" in explained.factors
+
+
+def _rotated_terms(run: Run, view: View, explained: Arithmetic, digits: int) -> Table:
+    """The two features that turned together, the cell's own first, and what each of them gives."""
+    assert run.rotary is not None and run.trace is not None
+    before, rotation = explained.factors.values()
+    first, second, _pair = turning_pair(view.feature, run.trace.query.shape[-1], run.rotary.layout)
+    k, is_first = relabel("k", view.letters), view.feature == first
+    names = [_("before rotation"), "cos, −sin" if is_first else "cos, sin", _("product")]
+    own, other = (
+        [number(float(numbers[i]), 4) for numbers in (before, rotation, explained.products)] for i in range(2)
+    )
+    places = (first, second) if is_first else (second, first)
+    heads = [f"{k}={place + 1}" for place in places]
+    return {k: names, heads[0]: own, heads[1]: other, _("sum"): ["", "", number(explained.cell, digits)]}
+
+
+def _one_term(run: Run, step: str, explained: Arithmetic, digits: int) -> Table:
     left, right = (float(factor[0]) for factor in explained.factors.values())
-    sign, names = {"scaled": ("×", ("S", _("scale"))), "masked": ("+", (_("scaled"), _("mask")))}[step]
+    added = _("mask") if run.bias is None else "ALiBi" if run.seen is None else "ALiBi + " + _("mask")
+    sign, names = {"scaled": ("×", ("S", _("scale"))), "masked": ("+", (_("scaled"), added))}[step]
     return {
         names[0]: [number(left, 4)],
         f"{sign} {names[1]}": [number(right, 4)],

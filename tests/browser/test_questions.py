@@ -19,7 +19,7 @@ def test_a_question_is_answered_and_its_reveal_read(open_app: OpenApp, lab: Lab,
     box = reader.keyed(f"question-{number}")
     expect(box.get_by_role("radio")).not_to_have_count(0)
     asked = box.inner_text()
-    box.locator("label", has=box.get_by_role("radio")).last.click()
+    box.locator("label", has=reader.page.get_by_role("radio")).last.click()
     reader.rest()
     answered = box.inner_text()
     assert ("✓" in answered) != ("✗" in answered)

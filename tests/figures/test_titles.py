@@ -1,6 +1,7 @@
 """What panels are called, what formulas say, and the sentence for those who cannot see a panel."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,10 +65,26 @@ def test_each_letter_keeps_its_hue() -> None:
         ({"scale": "none"}, "S (s=6, u=6)"),
         ({"temperature": 2.0}, "S / √dk / 2 (s=6, u=6)"),
         ({"scale": "none", "temperature": 0.5, "mask": "causal"}, "S / 0.5 + mask (s=6, u=6)"),
+        ({"positions": "alibi"}, "S / √dk + ALiBi (s=6, u=6)"),
+        ({"positions": "alibi", "mask": "causal", "scale": "d_k"}, "S / dk + ALiBi + mask (s=6, u=6)"),
     ],
 )
 def test_the_scaled_scores_say_how_they_were_scaled(sizes: dict[str, Any], title: str) -> None:
     assert title in reading.titles(reading.board(Experiment(CAT, **sizes), "scores"))
+
+
+def test_rotated_queries_and_keys_say_so() -> None:
+    for positions in ("rope_half", "rope_interleaved"):
+        experiment = Experiment(CAT, positions=positions)
+        titles = [t for block in BLOCKS for t in reading.titles(reading.board(experiment, block))]
+        assert {"RoPE(Q) (s=6, k=4)", "RoPE(K) (u=6, k=4)", "RoPE(K)T (k=4, u=6)"} <= set(titles)
+        assert not {"Q (s=6, k=4)", "K (u=6, k=4)"} & set(titles)
+    run = experiment.run()
+    said = {
+        s.panel.name: sentence(s.panel, run.tokens[0]) for s in block_layout(experiment, run, View(), "scores").slots
+    }
+    assert said["query"].startswith("RoPE(Q), 6 rows") and said["key_t"].startswith("RoPE(K)^T, 4 rows")
+    assert "Q (s=6, k=3)" in reading.titles(reading.board(replace(experiment, d_k=3), "projections"))
 
 
 def test_padding_is_a_mask_too() -> None:
@@ -134,19 +151,50 @@ def test_the_formula_has_the_indices_of_the_equation_each_in_its_hue(step: str, 
     assert hue in left
 
 
-@pytest.mark.parametrize("sizes", [{}, {"scale": "d_k"}, {"scale": "none"}, {"temperature": 0.5}])
+@pytest.mark.parametrize("positions", ["rope_half", "rope_interleaved", "alibi"])
+def test_the_formula_of_positions_has_their_letters(positions: str) -> None:
+    experiment = Experiment(CAT, positions=positions)
+    text = formula("masked" if positions == "alibi" else "key", experiment, "bij", LIGHT)
+    assert text.count("{") == text.count("}")
+    if positions == "alibi":
+        assert "ALiBi" in text and "mask" not in text.partition("=")[2]
+        assert "mask" in formula("masked", replace(experiment, mask="causal"), "bij", LIGHT).partition("=")[2]
+    else:  # R_{j k' k} turns key token j
+        assert f"R_{{\\textcolor{{{LIGHT.letters['u']}}}{{j}}" in text
+        assert "'" not in formula("value", experiment, "bij", LIGHT)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {},
+        {"scale": "d_k"},
+        {"scale": "none"},
+        {"temperature": 0.5},
+        {"positions": "rope_half"},
+        {"positions": "rope_interleaved"},
+        {"positions": "alibi"},
+    ],
+)
 def test_the_code_of_a_block_computes_what_is_shown(sizes: dict[str, Any]) -> None:
     import torch
 
     experiment = Experiment(CAT, mask="causal", **sizes)
     run = experiment.run()
-    assert run.trace is not None and run.mask is not None
+    assert run.trace is not None and run.seen is not None
     for letters in ("bsu", "bij", "bts"):
         names: dict[str, Any] = {"torch": torch, "X": run.x, "W_Q": run.w_q, "W_K": run.w_k, "W_V": run.w_v}
-        names |= {"d_k": 4, "mask": run.mask[:, 0]}
+        names |= {"d_k": 4, "n": 6, "mask": run.seen[:, 0]}
         for step in STEPS:
             exec(code(step, experiment, letters), names)  # noqa: S102  # our own line, which people copy
-        for name, step in {"Q": "query", "S": "scores", "masked": "masked", "a": "weights", "O": "output"}.items():
+        for name, step in {
+            "Q": "query",
+            "K": "key",
+            "S": "scores",
+            "masked": "masked",
+            "a": "weights",
+            "O": "output",
+        }.items():
             torch.testing.assert_close(names[name], getattr(run.trace, step)[:, 0], rtol=1e-5, atol=1e-6)
 
 

@@ -9,7 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
+from attnviz.core.attention import attention
 from attnviz.core.heads import split_heads
+from attnviz.core.masks import causal, combine
+from attnviz.core.multi_head import multi_head
+from attnviz.core.positions import Rotary, alibi, alibi_slopes
 from attnviz.labs.decoding import (
     Layer,
     Sizes,
@@ -56,6 +60,31 @@ def test_decoding_gives_what_the_whole_run_gives_but_for_rounding(sizes: Sizes, 
     assert decoded.output.shape == (sizes.n_heads, n - prompt, sizes.d_v)
     torch.testing.assert_close(decoded.output, at_once(one, x).output[:, prompt:], rtol=0, atol=1e-12)
     torch.testing.assert_close(decoded.output, by_sdpa(one, x, True)[:, prompt:], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+@pytest.mark.parametrize("prompt", [0, 3])
+def test_a_rotated_key_is_cached_as_the_whole_run_has_it(layout: Any, prompt: int) -> None:
+    given = Sizes(5, 4, 3, 4, 2)
+    one, x = layer(given, rotary=Rotary(layout)), tokens(given, 7)
+    weights: dict[str, Any] = {"w_q": one.w_q, "w_k": one.w_k, "w_v": one.w_v, "n_heads": 4, "n_kv_heads": 2}
+    whole = multi_head(x, **weights, mask=causal(7, 7), scale=one.scale, rotary=Rotary(layout)).trace
+    decoded = decode(one, x, prompt)
+    torch.testing.assert_close(decoded.last.key, whole.key, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(decoded.output, whole.output[:, prompt:], rtol=1e-5, atol=1e-5)
+    assert float((decoded.output - decode(layer(given), x, prompt).output).abs().max()) > 0.01
+
+
+@pytest.mark.parametrize("h", [None, 2])
+def test_a_step_pays_for_its_distance(h: int | None) -> None:
+    given = Sizes(5, 4, 3, 4, 2)
+    one, x = layer(given, slopes=alibi_slopes(4)), tokens(given, 7)
+    mask = combine(causal(7, 7), alibi(7, 7, 4))
+    whole = attention(*projections(one, x), mask=mask, scale=one.scale).output
+    alone = one if h is None else one_head(one, h)
+    expected = whole if h is None else whole[h : h + 1]
+    torch.testing.assert_close(decode(alone, x).output, expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(at_once(alone, x).output, expected, rtol=1e-5, atol=1e-5)
 
 
 @sizes

@@ -37,5 +37,9 @@ LABS = (
     Lab("heads", "cross", {21: ("kv", "v")}),
     Lab("heads", "average", {23: ("flat", "sum")}),
     Lab("decoding", "", {22: ("again", "fixed")}),
+    Lab("einsum", "", {20: ("sum", "mean")}),
     Lab("proof", "", {24: ("value", "always")}),
+    Lab("positions", "", {16: ("same", "rows")}),
+    Lab("positions", "terms", {17: ("width", "meet")}),
+    Lab("positions", "rotation", {18: ("order", "paper")}),
 )

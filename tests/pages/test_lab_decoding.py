@@ -24,7 +24,10 @@ def causal_run(experiment: Experiment, b: int = 0, h: int = 0, n: int | None = N
     assert trace is not None
     kv = h * trace.key.shape[1] // trace.query.shape[1]
     query, key, value = trace.query[b, h, :n], trace.key[b, kv, :n], trace.value[b, kv, :n]
-    return attention(query, key, value, mask=causal(len(query), len(key)), scale=experiment.run().scale)
+    mask, bias = causal(len(query), len(key)), experiment.run().bias
+    if bias is not None:
+        mask = bias[h, : len(query), : len(key)].masked_fill(~mask, float("-inf"))
+    return attention(query, key, value, mask=mask, scale=experiment.run().scale)
 
 
 def check_maps(session: Session, expected: Any, t: int) -> None:
@@ -57,6 +60,15 @@ def test_the_maps_are_those_of_the_step_and_the_buttons_move_it() -> None:
     assert session.widget("back").disabled
     assert "take a step" in session.words()
     assert session.linked[1].lab.decoded == 1
+
+
+@pytest.mark.parametrize("positions", ["learned", "rope_half", "rope_interleaved", "alibi"])
+def test_the_steps_know_the_positions_of_the_text(positions: str) -> None:
+    query: dict[str, Any] = {"n_heads": "4", "n_kv_heads": "2", "h": "1", "edits": "k~0.2.1_2.5~q~0.3.4_-1.5"}
+    session = Session("decoding", positions=positions, decoded="5", **query)
+    experiment = session.experiment
+    assert experiment.positions == positions and experiment.edits
+    check_maps(session, causal_run(experiment, h=1, n=5), 5)
 
 
 def test_a_shorter_text_ends_the_steps_and_a_longer_one_goes_on() -> None:

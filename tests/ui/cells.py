@@ -23,6 +23,14 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "nowhere": Experiment("a b c d e\nf", mask="window", window_left=0, scale="d_k"),
     "prefix": Experiment("我喜欢猫，猫也喜欢我", mask="prefix", scale="none", n_heads=2, d_model=5),
+    "learned": Experiment("the cat sat on the mat", positions="learned", d_model=5),
+    "halves": Experiment(
+        "the cat sat on the mat\nthe dog ran", n_heads=4, n_kv_heads=2, d_k=6, positions="rope_half", mask="causal"
+    ).with_cell("q", (0, 2, 8), 1.5),
+    "pairs": Experiment("我喜欢猫，猫也喜欢我", d_k=6, positions="rope_interleaved").with_cell("k", (0, 3, 5), -2.5),
+    "odd": Experiment("a b c d", d_k=3, positions="rope_half"),
+    "alibi": Experiment("a b c d e\nf g", n_heads=4, n_kv_heads=2, positions="alibi", mask="causal", temperature=0.5),
+    "distance": Experiment("the cat sat on the mat", n_heads=3, positions="alibi"),
     "edited": Experiment("a b c", d_model=3, n_heads=2)
     .with_cell("q", (0, 1, 5), 2.25)
     .with_cell("x", (0, 0, 1), -7.125)
@@ -62,7 +70,11 @@ def explained(run: Run, view: View) -> Arithmetic:
     column = view.u if view.step in ("scores", "scaled", "masked", "weights") else view.feature
     weight = {"query": run.w_q, "key": run.w_k, "value": run.w_v}.get(view.step)
     index = (view.b, head, row, column)
-    return explain(trace, view.step, index, x=run.x, weight=weight, mask=run.mask, scale=run.scale)
+    given: dict[str, Any] = {"x": run.x, "weight": weight, "mask": run.mask, "scale": run.scale}
+    if run.rotary is not None:
+        given |= {"rotary": run.rotary}
+        given |= {"projected": {"query": run.projected_query, "key": run.projected_key}.get(view.step)}
+    return explain(trace, view.step, index, **given)
 
 
 def some(

@@ -22,21 +22,18 @@ def test_a_weight_is_read_as_the_share_that_one_token_gives_another() -> None:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("name", ["cat", "grouped", "nowhere", "prefix", "edited", "infinite"])
+@pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_every_sentence_names_its_tokens_its_sequence_and_its_number(lang: str, name: str) -> None:
     locale.use(lang)
     for run, view, cell in some(name, 3):
         words = sentences.read(run, view, cell)
         tokens = run.tokens[view.b]
         asked = {"query": ("s",), "output": ("s",), "key": ("u",), "value": ("u",)}.get(view.step, ("s", "u"))
-        nowhere = cell.step in ("weights", "output") and run.mask is not None and not run.mask[view.b, 0, view.s].any()
+        nowhere = cell.step in ("weights", "output") and run.seen is not None and not run.seen[view.b, 0, view.s].any()
         for letter in ("s",) if nowhere else asked:
             assert markdown(tokens[getattr(view, letter)]) in words
         assert str(view.b + 1) in words
-        masked = (
-            run.mask is not None
-            and not run.mask.expand(len(run.tokens), 1, *run.mask.shape[-2:])[view.b, 0, view.s, view.u]
-        )
+        masked = run.seen is not None and not run.seen[view.b, 0, view.s, view.u]
         hidden = view.step in ("masked", "weights") and masked
         if not nowhere and not hidden:
             assert number(cell.cell, 2 if view.step == "weights" and cell.cell >= 0.01 else 4) in words
@@ -75,6 +72,26 @@ def test_a_masked_cell_says_that_it_may_not_be_seen() -> None:
     assert sentences.read(run, view, explained(run, view)) == (
         "In sequence 1, “a” may not see “c”: the mask makes its score −∞, and so its weight 0."
     )
+
+
+@pytest.mark.parametrize(("name", "pair"), [("halves", "1 and 4"), ("pairs", "1 and 2")])
+def test_a_rotated_query_names_the_features_that_turned_and_how_far(name: str, pair: str) -> None:
+    run = EXPERIMENTS[name].run()
+    for step, place in (("query", {"s": 2}), ("key", {"u": 2})):
+        view = View(step=step, feature=0, **place)
+        words = sentences.read(run, view, explained(run, view))
+        assert f"RoPE turned features {pair} by 2.0000 rad." in words
+    view = View(step="value", u=2)
+    assert "RoPE" not in sentences.read(run, view, explained(run, view))
+
+
+def test_a_masked_score_says_what_alibi_took() -> None:
+    run = EXPERIMENTS["alibi"].run()
+    view = View(step="masked", h=1, s=4, u=1)
+    words = sentences.read(run, view, explained(run, view))
+    assert "ALiBi added −0.1875 for the distance." in words  # 3 tokens at 2^-4
+    hidden = View(step="masked", h=1, s=1, u=4)
+    assert "may not see" in sentences.read(run, hidden, explained(run, hidden))
 
 
 @pytest.mark.parametrize("step", ["weights", "output"])

@@ -40,7 +40,7 @@ def test_the_total_of_the_table_is_the_cell_to_the_printed_digits(name: str) -> 
             assert last[-1] == number(cell.cell, digits), view
 
 
-@pytest.mark.parametrize("name", ["cat", "grouped", "prefix", "edited"])
+@pytest.mark.parametrize("name", ["cat", "grouped", "prefix", "edited", "halves", "pairs", "alibi"])
 def test_every_factor_product_and_share_is_printed_and_they_agree(name: str) -> None:
     for run, view, cell in some(name, 6, seed=1):
         assert run.trace is not None
@@ -66,6 +66,22 @@ def test_every_factor_product_and_share_is_printed_and_they_agree(name: str) -> 
             assert value(columns[-1][1]) == pytest.approx(sum(e for _, e, _ in printed), abs=1e-3)
         else:
             assert sum(third for *_, third in printed) == pytest.approx(cell.cell, abs=1e-3)
+
+
+def test_a_rotated_cell_is_two_products_of_the_features_that_turned() -> None:
+    run = EXPERIMENTS["halves"].run()
+    for feature, heads, signs in ((1, ["k=2", "k=5"], "cos, −sin"), (4, ["k=5", "k=2"], "cos, sin")):
+        view = View(step="query", s=2, feature=feature)
+        table = terms(run, view, explained(run, view), 4)
+        assert list(table)[1:-1] == heads
+        assert next(iter(table.values())) == ["before rotation", signs, "product"]
+
+
+def test_what_alibi_adds_has_its_name() -> None:
+    for name, added in (("distance", "+ ALiBi"), ("alibi", "+ ALiBi + mask"), ("grouped", "+ mask")):
+        run = EXPERIMENTS[name].run()
+        view = View(step="masked", s=1, u=0)
+        assert added in terms(run, view, explained(run, view), 4)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -9,6 +9,7 @@ import streamlit as st
 import torch
 from torch import Tensor
 
+from attnviz.core.positions import alibi_slopes
 from attnviz.figures.maps import Axis, Map
 from attnviz.figures.text import html, markdown, number
 from attnviz.labs.decoding import BYTES, Decoded, Layer, Sizes, at_once, change, decode, one_head
@@ -39,7 +40,9 @@ def now(computed: Computed) -> Now:
     n = run.lengths[view.b]
     t = min(view.lab.decoded, n)
     n_kv_heads = e.n_kv_heads or e.n_heads
-    layer = Layer(run.w_q, run.w_k, run.w_v, e.n_heads, n_kv_heads, run.scale, _typed(computed))
+    slopes = alibi_slopes(e.n_heads) if e.positions == "alibi" else None  # (h,)
+    weights = (run.w_q, run.w_k, run.w_v)
+    layer = Layer(*weights, e.n_heads, n_kv_heads, run.scale, _typed(computed), run.rotary, slopes)
     token = markdown(run.tokens[view.b][t - 1])
     sizes = Sizes(e.d_model, e.d_k, e.d_v, e.n_heads, n_kv_heads)
     return Now(t, n, token, run.x[view.b, :t], one_head(layer, view.h), sizes, max(0, t - TOKENS_SHOWN))

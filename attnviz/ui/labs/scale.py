@@ -124,8 +124,9 @@ def _own(computed: Computed) -> Rows:
     run, view, experiment = computed.run, computed.view, computed.experiment
     assert run.trace is not None
     seen = None if run.seen is None else run.seen[view.b, 0, view.s]  # (u,)
+    bias = None if run.bias is None else run.bias[view.h, view.s]  # (u,)
     scores = run.trace.scores[view.b, view.h, view.s]  # (u,)
-    return own(scores, experiment.d_k, seen=seen, temperature=experiment.temperature)
+    return own(scores, experiment.d_k, seen=seen, bias=bias, temperature=experiment.temperature)
 
 
 def _own_row(computed: Computed, mine: Rows) -> None:
