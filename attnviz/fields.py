@@ -72,7 +72,7 @@ def check_choice(name: str, value: Any) -> str:
 
     >>> check_choice("mask", "causel")
     Traceback (most recent call last):
-    ValueError: mask must be one of none, causal, window, prefix, not 'causel'
+    ValueError: mask must be one of none, causal, window, prefix, drawn, not 'causel'
     """
     if not isinstance(value, str) or value not in CHOICES[name]:
         raise ValueError(f"{name} must be one of {', '.join(CHOICES[name])}, not {shown(value)}")

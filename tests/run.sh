@@ -6,7 +6,8 @@
 # 2. requirements.txt and tests/requirements.txt are installed into it.
 # 3. A real browser: Chromium or Chrome on the path, else Playwright's own download, else, for root on a
 #    distribution with apt-get, its chromium package. Without one this script fails: browser tests are not optional.
-# 4. tests/check.sh (lint, format, types), then every test.
+# 4. tests/check.sh (lint, format, types), then every test: those without a browser on all cores, then those in the
+#    browser one after another. Arguments go to both; where they choose tests of one kind alone, that is no failure.
 # Safe to repeat; the second run only checks that all is there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -67,5 +68,13 @@ fi
 # 4. the checks and the tests
 say "lint, format, types"
 bash tests/check.sh
-say "tests"
-exec "$PYTHON" -m pytest "$@"
+run_tests() {   # pytest ends with 5 when it was given no test to run
+    local status=0
+    "$PYTHON" -m pytest "$@" || status=$?
+    [ "$status" = 0 ] || { [ "$status" = 5 ] && [ "$chosen" = yes ]; }
+}
+chosen=no; [ $# = 0 ] || chosen=yes
+say "tests without a browser"
+run_tests -n auto --dist worksteal --ignore tests/browser "$@"
+say "tests in the browser"
+run_tests tests/browser "$@"

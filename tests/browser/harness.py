@@ -94,6 +94,7 @@ def running_app(log_file: Path, *, script: str = "app.py", seconds: float = 60) 
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", script, "--server.headless", "true"]
     command += ["--server.address", "127.0.0.1", "--server.port", str(port)]
+    command += ["--logger.enableRich", "false"]  # whose colours would hide a traceback from those who look for one
     with log_file.open("wb") as log:
         process = subprocess.Popen(
             command,

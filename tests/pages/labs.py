@@ -9,6 +9,7 @@ class Lab(NamedTuple):
     page: str
     section: str = ""
     questions: dict[int, tuple[str, str]] = {}  # noqa: RUF012  # read only
+    board: bool = False  # its charts are the board's, whose tables stand elsewhere
 
     def __str__(self) -> str:
         return f"{self.page}-{self.section}".rstrip("-")
@@ -20,7 +21,7 @@ class Lab(NamedTuple):
 
 
 LABS = (
-    Lab("explore", "", {27: ("cell", "head")}),
+    Lab("explore", "", {27: ("cell", "head")}, board=True),
     Lab("projections", "parameters", {1: ("same", "grow"), 2: ("same", "more")}),
     Lab("scores", "scale", {3: ("spread", "sum")}),
     Lab("output", "value", {8: ("weights", "x")}),

@@ -133,12 +133,12 @@ def _all(computed: Computed, heads: Heads, weights: Tensor, s: int) -> Charts:
             [
                 Map(
                     "head",
-                    f"<b>a</b> {html(_('head {n} of {groups}').format(n=heads.h + 1, groups=n))}",
+                    "<b>a</b> " + html(_("head {n} of {groups}").format(n=heads.h + 1, groups=n)),
                     weights[heads.h],
                     *tokens,
                     scale="share",
                 ),
-                Map("averaged", f"<b>a</b> {html(_('mean of all heads'))}", mean, *tokens, scale="share", sums="rows"),
+                Map("averaged", "<b>a</b> " + html(_("mean of all heads")), mean, *tokens, scale="share", sums="rows"),
             ],
             width=800,
         )

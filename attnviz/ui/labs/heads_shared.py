@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.core.attention import AttentionTrace
 from attnviz.figures.maps import Axis, Map
-from attnviz.figures.text import html, number
+from attnviz.figures.text import bold, html, number
 from attnviz.labs.heads import apart
 from attnviz.labs.heads_shared import counts, moved, reads, shared, to_front
 from attnviz.locale import _
@@ -46,7 +46,7 @@ def show(computed: Computed) -> None:
         [
             Map(
                 "reads",
-                f"<b>{html(_('who reads which'))}</b>",
+                bold(_("who reads which")),
                 reads(n_heads, n_kv),
                 Axis("h", (), _("query head")),
                 Axis("", labels, _("key-value head")),
