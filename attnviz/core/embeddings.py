@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -20,6 +21,7 @@ from attnviz.core.shapes import check_count
 _BLOCK = 16  # torch draws float64 normals in blocks of 16, and in another order when there are fewer
 
 
+@lru_cache(maxsize=8192)  # 4 MB of what is drawn again with every key that is typed; nobody writes into it
 def _draw(kind: str, name: str, seed: int, n: int) -> Tensor:
     """n standard normal float64 numbers that belong to (kind, name, seed).
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 
 import torch
@@ -45,14 +44,8 @@ def learned(n: int, d_model: int, seed: int) -> Tensor:
     True
     """
     n, d_model = check_count("n", n), check_count("d_model", d_model, low=1)
-    rows = [_row(s, d_model, seed) for s in range(n)]
+    rows = [position_vector(s, d_model, seed) for s in range(n)]
     return torch.stack(rows) if n else torch.empty(0, d_model)  # (s, m)
-
-
-@functools.lru_cache(maxsize=1024)
-def _row(s: int, d_model: int, seed: int) -> Tensor:
-    """A row of the table, kept: drawing one takes 0.2 ms, and a text is computed again at every key. Never changed."""
-    return position_vector(s, d_model, seed)  # (m,)
 
 
 def alibi_slopes(n_heads: int) -> Tensor:

@@ -56,39 +56,47 @@ def maps(
     """Draw maps side by side, with their tables, and return what connect() needs of them."""
     spec, panels = specify(drawn, computed.view, current_theme(), bars=bars, width=width)
     whole = spec["layout"]["width"]
-    with st.container(width=whole, gap="xsmall"):
-        with st.container(key=key, width=whole):
-            st.plotly_chart(
-                Specified(spec),
-                width=whole,
-                theme=None,
-                key=f"chart-{key}",
-                config=CONFIG,
-                alt=" ".join(sentence(one) for one in drawn),
-            )
-        tables(key, [(plain(one.title), partial(_frame, one)) for one in drawn])
+    with st.container(key=key, width=whole):
+        st.plotly_chart(
+            Specified(spec),
+            width=whole,
+            theme=None,
+            key=f"chart-{key}",
+            config=CONFIG,
+            alt=" ".join(sentence(one) for one in drawn),
+        )
+    tables(key, [(plain(one.title), partial(_frame, one)) for one in drawn])
     return {"key": key, "panels": panels}
 
 
-def chart(key: str, spec: dict[str, Any], alt: str, table: Callable[[], pd.DataFrame]) -> None:
+def chart(key: str, spec: dict[str, Any], alt: str, table: partial[pd.DataFrame]) -> None:
     """Draw lines or bars, with a sentence that says what they show and a table of the same numbers."""
     width = spec["layout"]["width"]
-    with st.container(width=width, gap="xsmall"):
-        with st.container(key=key, width=width):
-            st.plotly_chart(Specified(spec), width=width, theme=None, key=f"chart-{key}", config=PLAIN, alt=alt)
-        tables(key, [("", table)])
+    with st.container(key=key, width=width):
+        st.plotly_chart(Specified(spec), width=width, theme=None, key=f"chart-{key}", config=PLAIN, alt=alt)
+    tables(key, [(alt, table)])
 
 
-def tables(key: str, made: Sequence[tuple[str, Callable[[], pd.DataFrame]]]) -> None:
-    """Offer the numbers of a figure as tables, each under its name, made only when they are opened."""
-    expander = st.popover(_("As a table"), key=f"table:{key}", type="tertiary", on_change="rerun")
+def tables(key: str, made: Sequence[tuple[str, partial[pd.DataFrame]]]) -> None:
+    """Keep the tables of a figure, each under its name, for show_tables."""
+    st.session_state["_tables"].append((key, made))
+
+
+def show_tables() -> None:
+    """Offer every number drawn so far as a table, each made only when the tables are opened."""
+    expander = st.expander(_("Every figure as a table"), key="tables", on_change="rerun")
     if not expander.open:
         return
+    shown = set()
     with expander:
-        for i, (name, make) in enumerate(made):
-            if name:
+        for key, made in st.session_state["_tables"]:
+            for i, (name, make) in enumerate(made):
+                same = (make.func, *map(id, make.args))  # several figures may show columns of one table
+                if same in shown:
+                    continue
+                shown.add(same)
                 st.caption(markdown(name))
-            st.dataframe(make(), width="content", alt=name or key, key=f"frame:{key}:{i}")
+                st.dataframe(make(), width="content", alt=name, key=f"frame:{key}:{i}")
 
 
 def _frame(one: Map) -> pd.DataFrame:
@@ -109,11 +117,13 @@ def connect(
     key_tokens: Sequence[str] | None = None,
     on_cell: Callable[[dict[str, Any]], None] | None = None,
 ) -> None:
-    """Tie the charts to the browser: linked hover, the address, and clicks. Call it once, at the end of a page.
+    """Offer the tables, and tie the charts to the browser: linked hover, the address, clicks. Call it once, at the end.
 
     key_tokens: those of the key tokens u, where they are not the query tokens; on_cell gets a click's name, row and
     column, from 0. Without on_cell a click on a map of tokens chooses its tokens s and u.
     """
+    if st.session_state["_tables"]:
+        show_tables()
     colours = current_theme()
     spec: dict[str, Any] = {
         "tokens": [visible(token) for token in computed.run.tokens[computed.view.b]],

@@ -56,11 +56,10 @@ def show(
         _letter(spec["layout"], panel["axis"], part, problem, letters)
         panel["symbol"] = plain(part.map.title).partition(" ")[0]
     whole = spec["layout"]["width"]
-    with st.container(width=whole, gap="xsmall"):
-        with st.container(key=KEY, width=whole):
-            alt = " ".join(sentence(part.map) for part in parts)
-            st.plotly_chart(Specified(spec), width=whole, theme=None, key=f"chart-{KEY}", config=CONFIG, alt=alt)
-        labs.tables(KEY, [(plain(part.map.title), partial(_frame, part)) for part in parts])
+    with st.container(key=KEY, width=whole):
+        alt = " ".join(sentence(part.map) for part in parts)
+        st.plotly_chart(Specified(spec), width=whole, theme=None, key=f"chart-{KEY}", config=CONFIG, alt=alt)
+    labs.tables(KEY, [(plain(part.map.title), partial(_frame, part)) for part in parts])
     if len(problem.operands) > OPERANDS:
         st.caption(_("Of {n} operands the first {shown} are drawn.").format(n=len(problem.operands), shown=OPERANDS))
     long = [letter for letter, n in problem.sizes.items() if n > CELLS and letter not in tokens]
@@ -155,6 +154,7 @@ def _connect(
     tokens: dict[str, tuple[str, ...]],
     letters: Letters,
 ) -> None:
+    labs.show_tables()
     axes = {_key(letter, problem, tokens): letter for letter in problem.sizes}
     row, column = (at.get(letter, 0) for letter in ("", "", *problem.equation.output)[-2:])
     spec = {
