@@ -115,7 +115,8 @@ def self_attention(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
 
 def _softmax(masked: Tensor, dtype: torch.dtype | None) -> Tensor:
     """Softmax over u, computed in `dtype`, as numbers of the dtype that came."""
-    return torch.softmax(masked, dim=-1, dtype=dtype).to(masked.dtype)
+    weights = torch.softmax(masked, dim=-1, dtype=dtype)
+    return weights if dtype is None else weights.to(masked.dtype)
 
 
 def _masked_softmax(scaled: Tensor, mask: Tensor, dtype: torch.dtype | None) -> tuple[Tensor, Tensor]:

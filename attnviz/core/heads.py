@@ -70,8 +70,9 @@ def for_heads_of(query: Tensor, x: Tensor) -> Tensor:
     >>> for_heads_of(torch.ones(4, 1, 1), torch.tensor([[[1]], [[2]]])).flatten().tolist()
     [1, 1, 2, 2]
     """
-    leading = shared_by(query.shape[:-2], x.shape[:-2])
-    return x if leading == x.shape[:-2] else repeat_kv(x, leading[-1])
+    asked, read = query.shape[:-2], x.shape[:-2]
+    leading = read if asked == read else shared_by(asked, read)
+    return x if leading == read else repeat_kv(x, leading[-1])
 
 
 def shared_by(asked: Sequence[int], read: Sequence[int]) -> Sequence[int]:
