@@ -6,6 +6,8 @@ Everything is found by what is stable: the classes that Streamlit makes of widge
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from typing import Self
 
 from playwright.sync_api import Locator, Page, expect
@@ -33,6 +35,13 @@ class Reader(Board):
     def state(self) -> tuple[Experiment, View]:
         """What the address bar says: the experiment and the view."""
         return from_query(self.page.url)
+
+    def until(self, holds: Callable[[], bool], seconds: float = 10) -> Self:
+        """Wait until something holds that is sent late, as what is typed into the grid, and then for the rest."""
+        deadline = time.monotonic() + seconds
+        while not holds() and time.monotonic() < deadline:
+            self.page.wait_for_timeout(50)
+        return self.rest()
 
     def keyed(self, key: str) -> Locator:
         """The widget of a key, in whichever language."""

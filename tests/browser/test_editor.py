@@ -30,10 +30,10 @@ def test_two_edits_stay_are_marked_and_can_be_taken_back(editor: tuple[Reader, G
     one = plain.with_cell("x", (0, 1, 2), 7.5)
     two = one.with_cell("x", (0, 2, 0), -1.25)
     grid.put(1, 2, "7.5")
-    reader.rest()
+    reader.until(lambda: reader.state()[0] == one)
     assert reader.state()[0] == one
     grid.put(2, 0, "-1.25")
-    reader.rest()
+    reader.until(lambda: reader.state()[0] == two)
     assert reader.state()[0] == two
     assert float(grid.rows()[1][3]) == 7.5 and float(grid.rows()[2][1]) == -1.25
     expected.shows(reader, two)
@@ -68,7 +68,7 @@ def test_edits_typed_without_a_pause_all_stay(editor: tuple[Reader, Grid]) -> No
     for row, col, value in ((0, 0, 1.5), (1, 1, 2.5), (2, 3, -3.5), (0, 0, 4.5)):
         grid.put(row, col, str(value))
         right = right.with_cell("x", (0, row, col), value)
-    reader.rest()
+    reader.until(lambda: reader.state()[0] == right)
     assert reader.state()[0] == right
     expected.shows(reader, right)
 
@@ -77,8 +77,8 @@ def test_a_typed_query_marks_what_lies_upstream_and_the_dock_says_so(editor: tup
     reader, grid = editor
     reader.choose("edited_matrix", "Q")
     grid.put(0, 1, "3")
-    reader.rest()
     edited = Experiment("the cat sat", d_model=4, d_k=3, d_v=2).with_cell("q", (0, 0, 1), 3.0)
+    reader.until(lambda: reader.state()[0] == edited)
     assert reader.state()[0] == edited
     expected.shows(reader, edited)
     titles = {t.text.replace("\u200b", "") for t in reader.printed("projections", ".annotation-text")}
@@ -91,24 +91,26 @@ def test_a_typed_query_marks_what_lies_upstream_and_the_dock_says_so(editor: tup
 def test_what_is_no_finite_number_is_refused_in_one_sentence(editor: tuple[Reader, Grid]) -> None:
     reader, grid = editor
     grid.put(0, 0, "2.5")
-    reader.rest()
+    reader.until(lambda: reader.state()[0].x is not None)
     kept = reader.state()[0]
     for i, typed in enumerate(("nan", "inf", "-inf", "1e39", "1,5", "")):
         if typed:
             grid.put(0, 1, typed)
         else:
             grid.clear(0, 1)
-        reader.rest()
+        reader.until(lambda: reader.said() != [])
         assert reader.state()[0] == kept, typed
         assert reader.said() == [REFUSED.format(typed)], typed
         assert grid.rows()[0][2] == f"{kept.run().x[0, 0, 1].item():.4f}", typed
         grid.put(1, 1, str(i + 1))
-        reader.rest()
-        assert reader.said() == []
-        kept = reader.state()[0]
+        changed = kept.with_cell("x", (0, 1, 1), i + 1.0)
+        reader.until(lambda changed=changed: reader.state()[0] == changed)  # type: ignore[misc]
+        assert reader.said() == [] and reader.state()[0] == changed
+        kept = changed
     grid.put(0, 1, "5e2")
-    reader.rest()
-    assert reader.state()[0] == kept.with_cell("x", (0, 0, 1), 500.0)
+    changed = kept.with_cell("x", (0, 0, 1), 500.0)
+    reader.until(lambda: reader.state()[0] == changed)
+    assert reader.state()[0] == changed
 
 
 def test_the_name_of_a_row_is_no_number_and_cannot_break_the_page(editor: tuple[Reader, Grid]) -> None:
