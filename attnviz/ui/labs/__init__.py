@@ -65,7 +65,7 @@ def maps(
             config=CONFIG,
             alt=" ".join(sentence(one) for one in drawn),
         )
-    tables(key, [(plain(one.title), partial(_frame, one)) for one in drawn])
+    tables(key, [(plain(one.title), partial(frame, one)) for one in drawn])
     return {"key": key, "panels": panels}
 
 
@@ -99,7 +99,8 @@ def show_tables() -> None:
                 st.dataframe(make(), width="content", alt=name, key=f"frame:{key}:{i}")
 
 
-def _frame(one: Map) -> pd.DataFrame:
+def frame(one: Map) -> pd.DataFrame:
+    """Return the numbers of a map, whole, as a table whose rows and columns are named."""
     import pandas as pd
 
     rows, columns = (

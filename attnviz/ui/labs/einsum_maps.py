@@ -27,7 +27,7 @@ from attnviz.ui.compute import Computed
 from attnviz.ui.labs.einsum_letters import Letters, called, mark, shape
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 KEY = "maps-einsum"
 OPERANDS = 6  # that are drawn
@@ -59,7 +59,7 @@ def show(
     with st.container(key=KEY, width=whole):
         alt = " ".join(sentence(part.map) for part in parts)
         st.plotly_chart(Specified(spec), width=whole, theme=None, key=f"chart-{KEY}", config=CONFIG, alt=alt)
-    labs.tables(KEY, [(plain(part.map.title), partial(_frame, part)) for part in parts])
+    labs.tables(KEY, [(plain(part.map.title), partial(labs.frame, part.map)) for part in parts])
     if len(problem.operands) > OPERANDS:
         st.caption(_("Of {n} operands the first {shown} are drawn.").format(n=len(problem.operands), shown=OPERANDS))
     long = [letter for letter, n in problem.sizes.items() if n > CELLS and letter not in tokens]
@@ -134,16 +134,6 @@ def _role(letter: str) -> str:
         "k": _("feature"),
         "d": _("feature"),
     }.get(letter, "")
-
-
-def _frame(part: Part) -> pd.DataFrame:
-    import pandas as pd
-
-    rows, columns = (
-        [f"{i + 1} {visible(axis.words[i])}" if axis.words else str(i + 1) for i in range(size)]
-        for axis, size in zip((part.map.rows, part.map.columns), part.map.values.shape, strict=True)
-    )
-    return pd.DataFrame(part.map.values.detach().numpy(), index=rows, columns=columns)
 
 
 def _connect(

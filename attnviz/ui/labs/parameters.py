@@ -53,7 +53,6 @@ def _length(sizes: Sizes, n: int, length: int) -> None:
         )
     )
     if place is not None:
-        here, there = total(costs(sizes, n)), total(costs(sizes, 1000))
         place.markdown(
             _(
                 "W_Q has d_model × heads × d_k = {m} × {h} × {k} = **{w_q}** numbers, whatever the length: with 1,000 "
@@ -69,7 +68,7 @@ def _length(sizes: Sizes, n: int, length: int) -> None:
                 h=sizes.n_heads,
                 k=sizes.d_k,
                 w_q=f"{costs(sizes, n)[0].parameters:,}",
-                same=f"{there.parameters:,}" if there.parameters == here.parameters else "?",
+                same=f"{total(costs(sizes, 1000)).parameters:,}",
                 cells=f"{sizes.n_heads * n * n:,}",
                 more=f"{sizes.n_heads * 1000 * 1000:,}",
                 dense=f"{dense(sizes, 1000).parameters:,}",
@@ -91,21 +90,24 @@ def _table(sizes: Sizes, n: int, length: int) -> None:
     now, then = costs(sizes, n), costs(sizes, length)
     names = _steps()
     rows = [*zip(now, then, strict=True), (total(now), total(then)), (dense(sizes, n), dense(sizes, length))]
-    column: Callable[[Sequence[int]], list[str]] = lambda numbers: [f"{number:,}" for number in numbers]  # noqa: E731
     st.table(
         {
             _("step"): [names[a.step] for a, _b in rows],
-            _("parameters"): column([a.parameters for a, _b in rows]),
-            _("at {n} tokens").format(n=f"{length:,}"): column([b.parameters for _a, b in rows]),
-            _("multiplications"): column([a.multiplications for a, _b in rows]),
-            _("at {n} tokens").format(n=f"{length:,}") + " ": column([b.multiplications for _a, b in rows]),
-            _("bytes"): column([a.bytes for a, _b in rows]),
-            _("at {n} tokens").format(n=f"{length:,}") + "  ": column([b.bytes for _a, b in rows]),
+            _("parameters"): _column([a.parameters for a, _b in rows]),
+            _("at {n} tokens").format(n=f"{length:,}"): _column([b.parameters for _a, b in rows]),
+            _("multiplications"): _column([a.multiplications for a, _b in rows]),
+            _("at {n} tokens").format(n=f"{length:,}") + " ": _column([b.multiplications for _a, b in rows]),
+            _("bytes"): _column([a.bytes for a, _b in rows]),
+            _("at {n} tokens").format(n=f"{length:,}") + "  ": _column([b.bytes for _a, b in rows]),
         },
         border="horizontal",
         width="content",
         hide_index=True,
     )
+
+
+def _column(numbers: Sequence[int]) -> list[str]:
+    return [f"{number:,}" for number in numbers]
 
 
 def _steps() -> dict[str, str]:
