@@ -29,6 +29,11 @@ DRAWN = 64  # tokens of a mask that is drawn by hand; later ones it leaves alone
 QUESTIONS = 27  # that learners ask, numbered from 1
 NOTICE_CHARS = 40  # characters of a refused value that a notice repeats
 
+# Trained models
+MODEL_TOKENS = 512  # tokens of a text that a model reads: beyond, maps of all its heads take seconds
+MODEL_WRITES = 32  # tokens that an encoder-decoder writes by itself when it is given no second text
+MODEL_MEMORY = 0.9  # the share of the free memory that a model may take
+
 # How many characters a text of a lab may have, by the name of its field in Lab
 TEXTS: dict[str, int] = {
     "context": 400,
@@ -69,4 +74,21 @@ LIMITS: dict[str, Limit] = {
     "decoded": Limit(1, TOKENS, 4, 1),
     "kv_heads": Limit(1, 8, 2, 1),
     "sharpness": Limit(0.0, 10.0, 3.0, 0.5),
+    "layers": Limit(1, 4, 2, 1),  # this and the next are of a Recipe, what is trained
+    "heads": Limit(1, 8, 1, 1),  # and a divisor of width
+    "width": Limit(8, 64, 32, 8),
+    "learning_rate": Limit(0.0001, 10.0, 0.01, 0.001),  # so high that its failure can be tried
+    "steps": Limit(10, 2000, 300, 10),
+    "offset": Limit(1, 5, 2, 1),  # tokens
 }
+
+# Training: what one run keeps, and what the whole server takes
+TRAINING_TEXT = Limit(100, 20_000, 2_000, 1)  # characters of a text to learn from
+TRAINING_SYMBOLS = 512  # different characters of such a text
+SNAPSHOTS = 100  # of the weights in one run, the first and the last among them
+SNAPSHOT_BYTES = 40 * 2**20  # of all snapshots of one run; of a large model fewer are kept
+TRAINING_AT_ONCE = 3  # jobs that train
+TRAINING_WAITING = 20  # jobs that wait for a place
+TRAINING_RECIPES = 4  # of one job, trained side by side
+TRAINING_SECONDS = 180  # of one job, from its first step
+CHECKPOINT_BYTES = 2 * 2**20  # of a trained model as a file

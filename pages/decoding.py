@@ -3,16 +3,23 @@
 from attnviz.labs.decoding import step
 from attnviz.locale import _
 from attnviz.ui import labs, page, source
+from attnviz.ui.compute import Computed
 from attnviz.ui.labs import decoding, decoding_costs
 from attnviz.ui.questions import progress
 
-computed = page.begin(_("A text is written one token at a time. See what each step computes anew, and what it keeps."))
-progress(22)
-now = decoding.now(computed)
-decoding.question(now)
-decoding.choose(now)
-charts = decoding.maps(computed, now)
-decoding_costs.show(now.sizes, now.t, now.n)
-decoding.only_causal(now)
-labs.connect(computed, charts)
+
+@labs.live
+def show(computed: Computed) -> None:
+    """Draw the lab."""
+    progress(22)
+    now = decoding.now(computed)
+    decoding.question(now)
+    decoding.choose(now)
+    charts = decoding.maps(computed, now)
+    decoding_costs.show(now.sizes, now.t, now.n)
+    decoding.only_causal(now)
+    labs.connect(computed, charts)
+
+
+show(page.begin(_("A text is written one token at a time. See what each step computes anew, and what it keeps.")))
 source.show(step)

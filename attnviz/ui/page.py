@@ -20,7 +20,7 @@ def begin(words: str) -> Computed:
     """
     routing.require_app()
     process.settle()
-    st.session_state["_tables"] = []  # of the figures that this run draws
+    st.session_state["_ran"] = state.experiment()  # which fragments of this page belong to
     letters = state.view().letters
     st.markdown(words.format(s=relabel("s", letters), u=relabel("u", letters)))
     row = controls.show()

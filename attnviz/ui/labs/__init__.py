@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -12,6 +12,7 @@ from attnviz import locale
 from attnviz.experiment import to_query
 from attnviz.figures.map_places import plain
 from attnviz.figures.maps import Map, sentence, specify
+from attnviz.figures.panels import within
 from attnviz.figures.text import markdown, visible
 from attnviz.letters import relabel
 from attnviz.locale import _
@@ -24,6 +25,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PLAIN = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False, "showTips": False}
+
+
+def live(show: Callable[[Computed], None]) -> Callable[[Computed], None]:
+    """Let a lab run alone when one of its own controls changes; what the page computed stands still.
+
+    The whole page runs where a lab changed what is computed, or which sequence or head the page's controls show.
+    """
+
+    @st.fragment
+    @wraps(show)
+    def run(computed: Computed) -> None:
+        locale.use(state.language())  # a fragment runs in a thread of its own
+        view = within(state.view(), computed.run)
+        if state.experiment() is not st.session_state["_ran"] or (view.b, view.h) != (computed.view.b, computed.view.h):
+            st.rerun()
+        st.session_state["_tables"] = []  # of the figures that this run draws
+        show(computed._replace(view=view))
+
+    return run
 
 
 def sections(**words: str) -> str:

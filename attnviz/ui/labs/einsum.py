@@ -22,6 +22,7 @@ STARTS = ("bsm,mk->bsk", "bsk,buk->bsu", "bsu,bud->bsd", "bhsk,bhuk->bhsu")
 OTHERS = ("bik,bjk->bij", "btm,mk->btk", "bsu->bs", "ii->i", "ij->ji", "ij->", "i,j->ij", "...ij,...jk->...ik")
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the lab."""
     lab = computed.view.lab

@@ -87,6 +87,7 @@ def tokens(n: int) -> str:
     return n_("{n} token", "{n} tokens", n).format(n=f"{n:,}")
 
 
+@labs.live
 def show_split(computed: Computed) -> None:
     """Draw the part on one matrix for all heads, or one for each."""
     progress(19)

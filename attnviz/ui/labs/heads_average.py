@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 SHARP = 200.0  # so sharp that float32 knows no weight but 0 and 1
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(23)

@@ -24,6 +24,7 @@ from attnviz.ui.labs.roles import choose, chosen, quoted, words_of
 from attnviz.ui.questions import Question, ask, progress
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(21)

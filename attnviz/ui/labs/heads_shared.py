@@ -22,6 +22,7 @@ from attnviz.ui.labs.roles import words_of
 from attnviz.ui.questions import progress
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(26)

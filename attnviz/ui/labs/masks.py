@@ -22,6 +22,7 @@ from attnviz.ui.questions import Question, ask, progress
 OF_TOKENS = ("scores", "weights", "before", "after", "again", "plain", "safe", "meant", "turned")  # maps of (s, u)
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the section."""
     progress(11, 12, 13, 14)

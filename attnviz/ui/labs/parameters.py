@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LENGTHS = tuple(2**i for i in range(16))  # 1 to 32,768 tokens
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the section."""
     e = computed.experiment

@@ -22,6 +22,7 @@ from attnviz.ui.questions import Question, ask, progress
 ROUNDING = 1e-6  # of weights, which are 1 at the most: what is closer differs by float32's rounding alone
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(16)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PLACES = 32  # at which one query and one key are put
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(18)

@@ -20,6 +20,7 @@ from attnviz.ui.labs.positions import small
 from attnviz.ui.questions import Question, ask, progress
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(17)

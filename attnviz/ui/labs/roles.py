@@ -22,6 +22,7 @@ from attnviz.ui.questions import Question, ask, progress
 HUES = {"w_q": "s", "query": "s", "w_k": "u", "key": "u", "w_v": "d", "value": "d", "output": "d"}
 
 
+@labs.live
 def show_tables(computed: Computed) -> None:
     """Draw the part on "in self-attention Q = K = V"."""
     progress(9)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 STEPS = (*(float(f"{n}e{power}") for power in (-2, -1, 0, 1) for n in (1, 1.5, 2, 3, 5, 7)), 100.0)
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(10)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(6, 7)

@@ -18,6 +18,7 @@ from attnviz.ui.labs import roles
 from attnviz.ui.questions import Question, ask, progress
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(5, 25)

@@ -15,6 +15,7 @@ from attnviz.ui.labs.softmax_row import choose_row
 from attnviz.ui.questions import Question, ask, progress
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the section."""
     experiment, lab = computed.experiment, computed.view.lab

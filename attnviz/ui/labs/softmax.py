@@ -23,6 +23,7 @@ from attnviz.ui.questions import Question, ask, progress
 NAMED = 3  # values that a sentence names
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the section."""
     view, trace = computed.view, computed.run.trace

@@ -19,6 +19,7 @@ SYMBOL = {"v": "V", "k": "V := K", "x": "V := X", "i": "V := I"}
 LETTER = {"v": "d", "k": "k", "x": "m", "i": "u"}
 
 
+@labs.live
 def show(computed: Computed) -> None:
     """Draw the section."""
     progress(8)
