@@ -23,6 +23,10 @@ page = st.navigation(
             st.Page("pages/einsum.py", title=_("Einsum"), url_path="einsum"),
             st.Page("pages/proof.py", title=_("What a weight proves"), url_path="proof"),
         ],
+        _("Models"): [
+            st.Page("pages/training.py", title=_("Learning"), url_path="training"),
+            st.Page("pages/trained.py", title=_("Trained models"), url_path="trained"),
+        ],
     },
     position="top",
 )

@@ -32,6 +32,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
         *("lookup", "tables", "order", "matrices"),
         *("split", "shared", "cross", "average"),
         *("shuffle", "terms", "rotation"),
+        *("lines", "beyond", "silenced", "beside"),
     ),
     "axis": ("u", "s"),
     "hidden_value": ("-inf", "-10", "-1", "0"),
@@ -39,6 +40,11 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "value_is": ("v", "k", "x", "i"),
     "shared_by": ("mean", "first"),
     "knocked": ("edge", "token"),
+    "task": ("repeat", "reverse", "sort", "copy", "text"),
+    "places": ("none", "learned", "sinusoidal", "rope_half", "alibi"),
+    "beside": ("none", "layers", "places"),
+    "part": ("encoder", "decoder", "cross"),
+    "statistic": ("previous", "next", "first", "itself", "same", "induction", "separator", "entropy", "distance"),
 }
 
 # A number, or the name of a page, as text in a link. ASCII only: int() and float() also read "١" and "1_0".

@@ -9,6 +9,8 @@ from attnviz.fields import check_choice, check_number, shown
 from attnviz.limits import LIMITS, QUESTIONS, TEXTS
 from attnviz.tokenizers import clean
 
+MOST_STEPS = int(LIMITS["steps"].high)
+
 
 @dataclass(frozen=True)
 class Lab:
@@ -57,6 +59,36 @@ class Lab:
     lit: str = ""  # the letter that is emphasised
     # what a weight proves
     knocked: str = "edge"
+    # training: the fields of a Recipe, under names of their own where others have them too
+    task: str = "repeat"
+    layers: int = 2
+    heads: int = 1
+    width: int = 32
+    places: str = "learned"  # the recipe's positions
+    draw: int = 0  # the recipe's seed
+    learning_rate: float = 0.01
+    steps: int = 300
+    offset: int = 2
+    learn: str = ""  # the recipe's text
+    beside: str = "none"  # what is trained side by side with it
+    ran: bool = False  # it has been trained: a link trains it again
+    at_step: int = MOST_STEPS  # the step that is looked at, the last one when there are fewer
+    sequence: str = ""  # that the trained model reads; its own when empty
+    which: int = 0  # of the models that were trained side by side
+    # training and trained models
+    layer: int = 0
+    head: int = 0
+    # trained models
+    model: str = "attnviz-tiny"
+    pair: str = ""  # a second text, where the model reads two
+    part: str = "encoder"  # of an encoder-decoder
+    grouped: bool = False  # pieces are grouped into words
+    markers: bool = False  # pieces are shown with their markers
+    silenced: str = ""  # heads and edges that are knocked out
+    statistic: str = "previous"  # by which heads are told apart
+    ranked: bool = False  # the heads of the highest statistic come first
+    other_layer: int = 0  # this and the next: the head beside
+    other_head: int = 0
 
     def __post_init__(self) -> None:
         for field in fields(self):

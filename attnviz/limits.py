@@ -26,13 +26,16 @@ LINK_BYTES = 8_000  # bytes of a query string: proxies stop near 8 kB, and the h
 TERMS_SHOWN = 16  # terms of a cell's sum in a plain table; more of them scroll
 UNDO = 50  # changes of edited numbers that can be taken back
 DRAWN = 64  # tokens of a mask that is drawn by hand; later ones it leaves alone
-QUESTIONS = 27  # that learners ask, numbered from 1
+QUESTIONS = 31  # that learners ask, numbered from 1
 NOTICE_CHARS = 40  # characters of a refused value that a notice repeats
 
 # Trained models
 MODEL_TOKENS = 512  # tokens of a text that a model reads: beyond, maps of all its heads take seconds
 MODEL_WRITES = 32  # tokens that an encoder-decoder writes by itself when it is given no second text
 MODEL_MEMORY = 0.9  # the share of the free memory that a model may take
+READINGS_BYTES = 256 * 2**20  # of what models read last, kept for all readers of the server
+READINGS_WAITING = 20  # readers that wait for a model
+HEADS_SILENCED = 20  # heads and edges that are knocked out at once
 
 # How many characters a text of a lab may have, by the name of its field in Lab
 TEXTS: dict[str, int] = {
@@ -42,6 +45,11 @@ TEXTS: dict[str, int] = {
     "sizes": 200,
     "at": 100,
     "lit": 8,
+    "learn": 20_000,
+    "sequence": 100,
+    "model": 200,  # the name of a model, or a folder
+    "pair": 4000,
+    "silenced": 400,
 }
 
 # What a number may be, by the name of its field in Experiment, View and Lab
@@ -77,9 +85,16 @@ LIMITS: dict[str, Limit] = {
     "layers": Limit(1, 4, 2, 1),  # this and the next are of a Recipe, what is trained
     "heads": Limit(1, 8, 1, 1),  # and a divisor of width
     "width": Limit(8, 64, 32, 8),
-    "learning_rate": Limit(0.0001, 10.0, 0.01, 0.001),  # so high that its failure can be tried
+    "learning_rate": Limit(0.0001, 1000.0, 0.01, 0.001),  # so high that a loss of NaN can be tried at every size
     "steps": Limit(10, 2000, 300, 10),
     "offset": Limit(1, 5, 2, 1),  # tokens
+    "draw": Limit(0, 2**31 - 1, 0, 1),  # the seed of a Recipe
+    "at_step": Limit(0, 2000, 2000, 1),
+    "which": Limit(0, 3, 0, 1),
+    "layer": Limit(0, 99, 0, 1),  # this and the next count from 0
+    "head": Limit(0, 127, 0, 1),
+    "other_layer": Limit(0, 99, 0, 1),
+    "other_head": Limit(0, 127, 0, 1),
 }
 
 # Training: what one run keeps, and what the whole server takes

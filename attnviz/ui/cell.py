@@ -5,7 +5,9 @@ A fragment: a click runs this alone, and the board stands still.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -23,14 +25,28 @@ from attnviz.ui.board import Charts, current_theme
 from attnviz.ui.compute import Computed
 
 
-def show(computed: Computed, charts: Charts, steps: tuple[str, ...]) -> None:
-    """Dock the chosen cell at the bottom of the window, where a click anywhere on the board is answered in sight."""
+def show(
+    computed: Computed,
+    charts: Charts,
+    steps: tuple[str, ...],
+    on_other: Callable[[dict[str, Any]], None] | None = None,
+) -> None:
+    """Dock the chosen cell at the bottom of the window, where a click anywhere on the board is answered in sight.
+
+    on_other gets a click on what is not of the board: the name of the map, its row and column, from 0. The page
+    runs again after it.
+    """
     with st.bottom:
-        _dock(computed, charts, steps)
+        _dock(computed, charts, steps, on_other)
 
 
 @st.fragment
-def _dock(computed: Computed, charts: Charts, steps: tuple[str, ...]) -> None:
+def _dock(
+    computed: Computed,
+    charts: Charts,
+    steps: tuple[str, ...],
+    on_other: Callable[[dict[str, Any]], None] | None = None,
+) -> None:
     locale.use(state.language())  # a fragment runs in a thread of its own
     view = within(state.view(), computed.run)
     if view.step not in steps:
@@ -54,7 +70,7 @@ def _dock(computed: Computed, charts: Charts, steps: tuple[str, ...]) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             st.markdown(terms.formula_text(computed, view), width="content")
             terms.show_table(computed, view, explained)
-    _connect(computed, charts, view)
+    _connect(computed, charts, view, on_other)
     zoom.apply()
 
 
@@ -137,7 +153,7 @@ def _words(computed: Computed, view: View, explained: Arithmetic) -> str:
     return words
 
 
-def _connect(computed: Computed, charts: Charts, view: View) -> None:
+def _connect(computed: Computed, charts: Charts, view: View, on_other: Callable[[dict[str, Any]], None] | None) -> None:
     colours = current_theme()
     row, column = fields(view.step)
     spec: dict[str, Any] = {
@@ -149,13 +165,24 @@ def _connect(computed: Computed, charts: Charts, view: View) -> None:
         "selected": {"name": _panel(view.step), "row": getattr(view, row), "col": getattr(view, column)},
     }
     bridge.connect(
-        charts, spec, to_query(state.experiment(), state.view()), on_cell_change=_clicked, on_zoom_change=zoom.take
+        charts,
+        spec,
+        to_query(state.experiment(), state.view()),
+        on_cell_change=partial(_clicked, on_other),
+        on_zoom_change=zoom.take,
     )
+    if st.session_state.pop("_chose_other", False):
+        st.rerun()
 
 
-def _clicked() -> None:
+def _clicked(on_other: Callable[[dict[str, Any]], None] | None) -> None:
     cell = bridge.event("cell")
-    if not cell or cell["name"] not in STEP_OF:
+    if not cell:
+        return
+    if cell["name"] not in STEP_OF:
+        if on_other is not None:
+            on_other(cell)
+            st.session_state["_chose_other"] = True
         return
     st.session_state["_written_out"] = True
     name, row, column = cell["name"], int(cell["row"]), int(cell["col"])

@@ -124,6 +124,11 @@ def set_lab(**changed: Any) -> None:
     _reseed(view().lab)
 
 
+def keep(**changed: Any) -> None:
+    """Change settings of the labs that no widget shows. Call it anywhere."""
+    st.session_state["view"] = replace(view(), lab=replace(view().lab, **changed))
+
+
 def seed(field: str, value: Any) -> None:
     """Let a worded widget of the view show `value`, where the view's own does not fit what is computed."""
     st.session_state[f"{field}.{locale.current()}"] = value

@@ -43,4 +43,10 @@ LABS = (
     Lab("positions", "", {16: ("same", "rows")}),
     Lab("positions", "terms", {17: ("width", "meet")}),
     Lab("positions", "rotation", {18: ("order", "paper")}),
+    Lab(
+        "training",
+        "",
+        {28: ("together", "previous"), 29: ("cliff", "even"), 30: ("cannot", "slower"), 31: ("worse", "same")},
+        board=True,
+    ),
 )

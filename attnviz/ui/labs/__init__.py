@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
@@ -24,6 +25,7 @@ from attnviz.ui.compute import Computed
 if TYPE_CHECKING:
     import pandas as pd
 
+Made = TypeVar("Made")
 PLAIN = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False, "showTips": False}
 
 
@@ -33,7 +35,7 @@ def live(show: Callable[[Computed], None]) -> Callable[[Computed], None]:
     The whole page runs where a lab changed what is computed, or which sequence or head the page's controls show.
     """
 
-    @st.fragment
+    @st.fragment(key="lab")
     @wraps(show)
     def run(computed: Computed) -> None:
         locale.use(state.language())  # a fragment runs in a thread of its own
@@ -46,12 +48,47 @@ def live(show: Callable[[Computed], None]) -> Callable[[Computed], None]:
     return run
 
 
+def part(*fields: str) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
+    """Let a part of a lab run alone when a setting changes that concerns no other part, one of these fields.
+
+    For any other change the lab runs. What the part draws depends on what was computed and on the view.
+    """
+
+    def parted(show: Callable[..., Made]) -> Callable[..., Made]:
+        @st.fragment
+        @wraps(show)
+        def run(computed: Computed, *given: Any) -> Made:
+            locale.use(state.language())
+            view, before = within(state.view(), computed.run), computed.view
+            own = {field: getattr(view.lab, field) for field in fields}
+            others = view != replace(before, lab=replace(before.lab, **own))
+            alone = view != before
+            tabled = alone and st.session_state.get("tables")  # they stand outside
+            if state.experiment() is not st.session_state["_ran"] or others or tabled:
+                st.rerun("lab")
+            with st.container(gap=None):
+                with st.container():
+                    made = show(computed._replace(view=view), *given)
+                _address(f"address-{show.__name__}")
+            return made
+
+        return run
+
+    return parted
+
+
+def _address(key: str) -> None:
+    """Write the address bar from a part that runs alone."""
+    data = {"query": to_query(state.experiment(), state.view())}
+    bridge._component()(key=key, data=data, height=1)
+
+
 def sections(**words: str) -> str:
     """Offer the parts of a step's page, by code, and return the chosen one; the first is the step itself."""
     chosen = state.view().lab.section
     if chosen not in words:
         chosen = next(iter(words))
-    key = f"section.{locale.current()}"
+    key = f"sections.{locale.current()}:section"  # not a field's: of the field, a page may not have the section
     st.session_state[key] = chosen
     st.segmented_control(
         _("Part of the page"),
@@ -71,10 +108,16 @@ def _take_section(key: str) -> None:
 
 
 def maps(
-    computed: Computed, key: str, drawn: Sequence[Map], *, bars: dict[str, str] | None = None, width: float = 1200
+    computed: Computed,
+    key: str,
+    drawn: Sequence[Map],
+    *,
+    bars: dict[str, str] | None = None,
+    width: float = 1200,
+    cell: int | None = None,
 ) -> dict[str, Any]:
-    """Draw maps side by side, with their tables, and return what connect() needs of them."""
-    spec, panels = specify(drawn, computed.view, current_theme(), bars=bars, width=width)
+    """Draw maps side by side, with their tables, and return what connect() needs of them; see specify."""
+    spec, panels = specify(drawn, computed.view, current_theme(), bars=bars, width=width, cell=cell)
     whole = spec["layout"]["width"]
     with st.container(key=key, width=whole):
         st.plotly_chart(
@@ -99,7 +142,9 @@ def chart(key: str, spec: dict[str, Any], alt: str, table: partial[pd.DataFrame]
 
 def tables(key: str, made: Sequence[tuple[str, partial[pd.DataFrame]]]) -> None:
     """Keep the tables of a figure, each under its name, for show_tables."""
-    st.session_state["_tables"].append((key, made))
+    held = st.session_state["_tables"]
+    at = next((i for i, (known, _made) in enumerate(held) if known == key), len(held))
+    held[at : at + 1] = [(key, made)]
 
 
 def show_tables() -> None:

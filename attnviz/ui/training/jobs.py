@@ -1,0 +1,71 @@
+"""The training of a session: begun, found again after a change of page, and given up when its session ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from attnviz.training.job import Job
+from attnviz.training.recipe import Recipe
+from attnviz.training.runs import RUNS, Refused
+from attnviz.ui import state
+
+GRACE = 15.0  # seconds for which a session may lose its connection without losing its training
+_JOB, _REFUSED = "_job", "_not_trained"  # keys of the session
+
+
+def follow(recipes: Sequence[Recipe]) -> Job | None:
+    """Return the session's job if it trains, or trained, these recipes; a link that has been trained begins it."""
+    if state.view().lab.ran and _JOB not in st.session_state and _REFUSED not in st.session_state:
+        start(recipes)
+    job: Job | None = st.session_state.get(_JOB)
+    found = job if job is not None and [t.recipe for t in job.trainings] == list(recipes) else None
+    if _REFUSED not in st.session_state:
+        state.keep(ran=found is not None)
+    return found
+
+
+def start(recipes: Sequence[Recipe]) -> None:
+    """Train recipes in the place of what the session trained before. A callback."""
+    old: Job | None = st.session_state.pop(_JOB, None)
+    if old is not None:
+        old.stop()
+    st.session_state.pop(_REFUSED, None)
+    try:
+        st.session_state[_JOB] = RUNS.submit(recipes, alive=_alive())
+    except Refused as error:
+        st.session_state[_REFUSED] = error.code
+    else:
+        state.keep(ran=True)
+
+
+def refused() -> str:
+    """Return the code of why the last one was not begun, "" when it was."""
+    code: str = st.session_state.get(_REFUSED, "")
+    return code
+
+
+def running(job: Job | None) -> bool:
+    """Say whether a job waits or trains."""
+    return job is not None and job.state in ("waiting", "training")
+
+
+def _alive() -> Callable[[], bool]:
+    """Return what says whether this session is still there, from any thread."""
+    context = get_script_run_ctx()
+    if context is None or not runtime.exists():
+        return lambda: True
+    server, session = runtime.get_instance(), context.session_id
+    seen = [time.monotonic()]
+
+    def alive() -> bool:
+        now = time.monotonic()
+        if server.is_active_session(session):
+            seen[0] = now
+        return now - seen[0] < GRACE
+
+    return alive

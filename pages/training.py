@@ -1,0 +1,58 @@
+"""Learning: a small model is trained in front of the reader, and its heads are seen to form."""
+
+import streamlit as st
+
+from attnviz.experiment import to_query
+from attnviz.locale import _
+from attnviz.training.model import forward
+from attnviz.training.trainer import Training
+from attnviz.ui import board, bridge, cell, labs, notices, process, routing, source, state
+from attnviz.ui.questions import progress
+from attnviz.ui.training import asked, curves, heads, home, jobs, replay, settings, watch
+
+routing.require_app()
+process.settle()
+st.session_state["_tables"] = []
+st.markdown(
+    _(
+        "A small transformer of attention alone learns a task in seconds, here on this server. Watch its heads find "
+        "out where to look, step by step."
+    )
+)
+settings.choose()
+notices.show_link()
+lab = state.view().lab
+if problem := settings.problem(lab):
+    st.warning(problem)
+    bridge.connect([], {}, to_query(state.experiment(), state.view()))
+    st.stop()
+recipes = settings.recipes(lab)
+job = jobs.follow(recipes)
+settings.begin(recipes, job)
+progress(*asked.NUMBERS)
+asked.show(job)
+if job is not None and jobs.running(job):
+    watch.show(job)
+    bridge.connect([], {}, to_query(state.experiment(), state.view()))
+    st.stop()
+
+watch.said(job)
+which = settings.which(recipes)
+if job is None:
+    shown = replay.untrained(recipes[which])
+    st.info(_("Not trained yet: its numbers are random, and so are its maps."))
+else:
+    curves.show(job.trainings, which)
+    shown = replay.choose(job.trainings[which])
+heads.say(shown)
+tokens = replay.type_own(shown)
+run = replay.read(shown, tokens)
+grid = replay.maps(shown, tokens, run)
+replay.answers(shown, tokens, run)
+layer, head = heads.choose(shown)
+computed = replay.one_head(shown, tokens, run, layer, head)
+charts = board.show(computed, "scores", "output")
+home.offer(shown, tokens, layer, run.layers[layer])
+labs.show_tables()
+cell.show(computed, [grid, *charts], ("scores", "scaled", "masked", "weights", "output"), replay.choose_head)
+source.show(forward, Training.step)
