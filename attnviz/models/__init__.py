@@ -1,0 +1,1 @@
+"""Trained models: loaded, run on a text, and their attention read: queries, keys and values as the model used them."""
