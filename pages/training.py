@@ -40,7 +40,7 @@ watch.said(job)
 which = settings.which(recipes)
 if job is None:
     shown = replay.untrained(recipes[which])
-    st.info(_("Not trained yet: its numbers are random, and so are its maps."))
+    st.caption(_("Not trained yet: its numbers are random, and so are its maps."))
 else:
     curves.show(job.trainings, which)
     shown = replay.choose(job.trainings[which])

@@ -1,5 +1,6 @@
 """Links: what is written is what is read, short, legible, and never longer than the limit."""
 
+from dataclasses import fields
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -19,7 +20,7 @@ from tests.test_edits import any_edits
 DEFAULT = (Experiment(DEFAULT_TEXT), View())
 
 
-SWITCHES = {"difference", "training", "tied"}
+SWITCHES = {field.name for kind in (View, Lab) for field in fields(kind) if isinstance(field.default, bool)}
 
 
 def squares(n: int) -> st.SearchStrategy[Any]:
