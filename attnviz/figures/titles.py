@@ -65,7 +65,9 @@ def title(panel: Panel, experiment: Experiment, run: Run, view: View, theme: The
     )
     states = {"partly": _("partly overridden"), "wholly": _("overridden")}
     shared = key_value_head(experiment, view.h) if panel.name in ("key", "key_t", "value") else ""
-    state = f" <i>{html(states[panel.overridden])}</i>" if panel.overridden else ""
+    whole = bool(panel.edited) and len(panel.edited) == panel.values.size
+    said = [*([_("all typed")] if whole else []), *([states[panel.overridden]] if panel.overridden else [])]
+    state = f" <i>{html(', '.join(said))}</i>" if said else ""
     return (
         f"<b style='color:{hue}'>{delta}{symbol}</b>"
         f" <span style='color:{theme.quiet};font-size:11px'>({shape}){shared}{state}</span>"

@@ -47,7 +47,7 @@ def traces(slot: Slot, n: str, cell: float, theme: Theme, bar: str) -> list[dict
     for mark, where in (("−∞", values == -np.inf), ("∞", values == np.inf), ("NaN", np.isnan(values))):
         if where.any():
             drawn += [one | place_ for one in _mark(mark, where, cell, theme)]
-    if panel.edited:
+    if panel.edited and len(panel.edited) < values.size:  # where all are, the title says so
         drawn.append(_pencil(panel, cell, theme) | place_)
     return drawn
 

@@ -144,6 +144,15 @@ def test_the_cells_that_were_typed_are_marked_and_no_others(
     assert found == places
 
 
+def test_a_matrix_that_was_typed_whole_is_not_covered_with_marks_but_says_so() -> None:
+    experiment = Experiment("a b", d_model=2, d_k=2, w_q=[[1, 2], [3, 4]])
+    figure = reading.board(experiment, "projections")
+    assert reading.edited(figure, "w_q") == set()
+    titles = [title for title in reading.titles(figure) if "all typed" in title]
+    assert len(titles) == 1 and titles[0].startswith("WQ")
+    assert reading.edited(reading.board(experiment.with_cell("w_k", (0, 0), 1), "projections"), "w_k") == {(0, 0)}
+
+
 def test_a_typed_cell_outside_the_window_is_not_marked() -> None:
     experiment = Experiment(LONG).with_cell("x", (0, 3, 0), 9).with_cell("x", (0, 20, 0), 9)
     assert reading.edited(reading.board(experiment, "projections"), "x") == {(3, 0), (20, 0)}
