@@ -29,6 +29,13 @@ DRAWN = 64  # tokens of a mask that is drawn by hand; later ones it leaves alone
 QUESTIONS = 31  # that learners ask, numbered from 1
 NOTICE_CHARS = 40  # characters of a refused value that a notice repeats
 
+# Long text: above TRACE_BYTES no whole trace is made, and maps are pooled
+LONG_TOKENS = 32_768  # tokens of an axis of a pooled map
+LIVE_TOKENS = 4_096  # tokens up to which a map is pooled anew at each change; above, with progress and stop
+POOLED_CELLS = 512  # cells a side of a pooled map, at most: what a screen shows
+POOLED_BYTES = 500_000  # bytes on the wire of a pooled map that is sent anew
+EDGES_SHOWN = 20  # strongest pairs of a window, or keys of a row, in a table
+
 # Trained models
 MODEL_TOKENS = 512  # tokens of a text that a model reads: beyond, maps of all its heads take seconds
 MODEL_WRITES = 32  # tokens that an encoder-decoder writes by itself when it is given no second text

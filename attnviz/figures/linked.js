@@ -3,6 +3,8 @@
 //
 // charts: [{gd, panels: [{name, axis, row, col, start: [row, column], symbol}]}]
 // spec:   {tokens, key_tokens (those of u, where they are others), letters: {s: "s", ...}, hues: {s: "#...", ...}, ground, ink, selected: {name, row, col} | null}
+// A panel of tiles has tile: {step: [rows, columns] from one to the next, gap (above each), each (cells a side of a block),
+// block (tokens a side), across, called: [...], top, chosen}: each is a head's map in bytes, the square root of a weight times top.
 // It reads _fullLayout[axis]._offset, ._length and .d2p of Plotly 7.1, which are not documented: a test pins them.
 function linkPanels(charts, spec, onCell, onZoom) {
   const SVG = "http://www.w3.org/2000/svg";
@@ -53,6 +55,19 @@ function linkPanels(charts, spec, onCell, onZoom) {
   // X is read by queries and keys alike: its rows answer to both token letters.
   const rowLetters = (panel) => (panel.name === "x" ? ["s", "u"] : [panel.row]);
 
+  const outlineTile = (chart, panel, k, width) => {
+    const { step: [down, right], gap, across } = panel.tile, top = Math.floor(k / across) * down, left = (k % across) * right;
+    outline(chart, panel, top + gap, left + 1, top + down - 1, left + right - 1, spec.ink, width);
+  };
+
+  // Which tile a cell lies in and where, in blocks of tokens; null in a gap.
+  const tileOf = (cell) => {
+    const { step: [down, right], gap, each, across, called } = cell.panel.tile;
+    const k = Math.floor(cell.i / down) * across + Math.floor(cell.j / right);
+    const s = (cell.i % down) - gap, u = (cell.j % right) - 1;
+    return s < 0 || u < 0 || !called[k] ? null : { k, s: Math.floor(s / each), u: Math.floor(u / each) };
+  };
+
   const draw = () => {
     for (const chart of charts) {
       if (!chart.gd.isConnected || !chart.gd._fullLayout) continue;
@@ -60,6 +75,11 @@ function linkPanels(charts, spec, onCell, onZoom) {
       for (const panel of chart.panels) {
         const [rows, columns] = size(chart, panel);
         if (!rows) continue;
+        if (panel.tile) {
+          if (panel.tile.chosen >= 0) outlineTile(chart, panel, panel.tile.chosen, 3);
+          if (hovered && hovered.tile !== undefined) outlineTile(chart, panel, hovered.tile, 2);
+          continue;
+        }
         if (hovered) {
           for (const letter of rowLetters(panel)) {
             const i = hovered[letter] - panel.start[0];
@@ -105,6 +125,8 @@ function linkPanels(charts, spec, onCell, onZoom) {
     return (spec.letters[letter] || letter) + "=" + (i + 1) + token;
   };
 
+  const cellValue = (chart, cell) => chart.gd._fullData.find((t) => t.type === "heatmap" && t.xaxis === "x" + cell.panel.axis).z[cell.i][cell.j];
+
   // The value of the panel's own heatmap, exactly as it came; the marks of -inf and NaN are heatmaps of their own.
   const valueOf = (chart, cell) => {
     const traces = chart.gd._fullData.filter((t) => t.type === "heatmap" && t.xaxis === "x" + cell.panel.axis);
@@ -114,15 +136,35 @@ function linkPanels(charts, spec, onCell, onZoom) {
     return mark ? mark.name : "";
   };
 
+  const ofTokens = (letter, first, block) => {
+    const tokens = letter === "u" ? spec.key_tokens || spec.tokens : spec.tokens, last = Math.min(first + block, tokens.length);
+    const more = block > 1 && last > first + 1 ? "–" + last : "";
+    return (spec.letters[letter] || letter) + "=" + (first + 1) + more + (more ? "" : " “" + tokens[first] + "”");
+  };
+
+  const onTile = (chart, cell, event) => {
+    const found = tileOf(cell), { called, block, top } = cell.panel.tile;
+    if (!found) return onLeave();
+    hovered = { tile: found.k };
+    draw();
+    const value = Math.pow(cellValue(chart, cell) / top, 2).toFixed(2);
+    const where = ofTokens("s", found.s * block, block) + "   " + ofTokens("u", found.u * block, block);
+    showTip(called[found.k] + "   ≈ " + value + "\n" + where, event);
+  };
+
   const onHover = (chart) => (event) => {
     const cell = cellOf(chart, event);
     if (!cell) return;
+    if (cell.panel.tile) return onTile(chart, cell, event);
     hovered = {};
     if (cell.panel.row) hovered[cell.panel.row] = cell.row;
     if (cell.panel.col) hovered[cell.panel.col] = cell.col;
     draw();
     const where = [named(cell.panel.row, cell.row), named(cell.panel.col, cell.col)].filter(Boolean).join("   ");
-    tip.textContent = (cell.panel.symbol || cell.panel.name) + "  " + valueOf(chart, cell) + "\n" + where;
+    showTip((cell.panel.symbol || cell.panel.name) + "  " + valueOf(chart, cell) + "\n" + where, event);
+  };
+  const showTip = (words, event) => {
+    tip.textContent = words;
     const pointer = event.event || {};
     tip.style.display = "block";
     const box = tip.getBoundingClientRect();

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.experiment import CHOICES
+from attnviz.figures.text import markdown
 from attnviz.limits import LIMITS, TEXT_CHARS
 from attnviz.locale import _
 from attnviz.presets import PRESETS, preset
@@ -34,7 +35,12 @@ def show() -> DeltaGenerator:
     return row
 
 
-def _text() -> None:
+def text(examples: Sequence[str]) -> None:
+    """Draw the text alone, for a page that computes nothing else of the experiment, with examples of its own."""
+    _text(examples)
+
+
+def _text(texts: Sequence[str] = ()) -> None:
     several = st.session_state.setdefault("_several", "\n" in state.experiment().text)
     st.session_state.setdefault("several", several)
     if several:
@@ -64,7 +70,9 @@ def _text() -> None:
         examples = st.popover(_("Examples"), width="content", key="examples", on_change="rerun")
         if examples.open:
             with examples:
-                for code, words in _presets().items():
+                for i, words in enumerate(texts):
+                    st.button(markdown(words), key=f"text.{i}", on_click=_take_example, args=(words,), width="stretch")
+                for code, words in _presets().items() if not texts else ():
                     st.button(words, key=f"preset.{code}", on_click=_take_preset, args=(code,), width="stretch")
 
 
@@ -97,6 +105,13 @@ def _take_preset(code: str) -> None:
     chosen = preset(code)
     state.change(chosen)
     st.session_state["_several"] = st.session_state["several"] = "\n" in chosen.text
+    for key in ("text_line", "text_area"):
+        st.session_state.pop(key, None)
+
+
+def _take_example(words: str) -> None:
+    state.change(replace(state.experiment(), text=words))
+    st.session_state["_several"] = st.session_state["several"] = False
     for key in ("text_line", "text_area"):
         st.session_state.pop(key, None)
 

@@ -25,4 +25,5 @@ def test_a_question_is_answered_and_its_reveal_read(open_app: OpenApp, lab: Lab,
     assert ("✓" in answered) != ("✗" in answered)
     assert len(answered) > 100 and answered != asked  # the reason, with its numbers
     assert re.search("You said|你", answered)
+    reader.until(lambda: reader.state()[1].lab.reveal == (number,))
     assert reader.state()[1].lab.reveal == (number,)
