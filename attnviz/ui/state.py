@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any, NoReturn, TypedDict
 
 import streamlit as st
 
@@ -44,9 +44,22 @@ def arrive(page: str) -> None:
     """
     if st.session_state.get("_page") != page:
         st.session_state["_page"] = page
-        for key in list(st.session_state):
-            if key not in _HELD and not str(key).startswith("_"):
-                del st.session_state[key]
+        _forget_widgets()
+
+
+def again() -> NoReturn:
+    """Run the page again at once, each widget sent its value anew: a browser may not have drawn the run before.
+
+    Streamlit sends a value once; of two runs in quick succession a browser may draw the second alone, without it.
+    """
+    _forget_widgets()
+    st.rerun()
+
+
+def _forget_widgets() -> None:
+    for key in list(st.session_state):
+        if key not in _HELD and not str(key).startswith("_"):
+            del st.session_state[key]
 
 
 def language() -> str:

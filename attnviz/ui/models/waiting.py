@@ -101,7 +101,7 @@ def _is_there(session: str) -> bool:
 def _wait(asked: Job, key: str) -> None:
     locale.use(state.language())  # a fragment runs in a thread of its own
     if asked.done.is_set():
-        st.rerun()
+        state.again()
     title = markdown(_title(asked.wanted.model))
     ahead = reader().ahead(asked)
     if ahead:

@@ -50,7 +50,7 @@ def said(job: Job | None) -> None:
 def _watch(job: Job) -> None:
     locale.use(state.language())  # a fragment runs in a thread of its own
     if not jobs.running(job):
-        st.rerun()
+        state.again()
     st.session_state["_tables"] = []
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(job.fraction, _words(job), width=640)
