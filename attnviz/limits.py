@@ -44,6 +44,14 @@ READINGS_BYTES = 256 * 2**20  # of what models read last, kept for all readers o
 READINGS_WAITING = 20  # readers that wait for a model
 HEADS_SILENCED = 20  # heads and edges that are knocked out at once
 
+# Files of tensors that people bring; nothing of them is written to disk
+FILE_BYTES = 200 * 2**20  # of a file as it comes
+FILE_UNPACKED_BYTES = 512 * 2**20  # of all that is packed in it
+FILE_TEXT_BYTES = 20 * 2**20  # of a file of text, .csv or .json: its numbers take some ten times as much while read
+FILE_TENSORS = 200
+FILE_DIMS = (2, 5)  # axes of a tensor that is used: (s, u) to (layer, b, h, s, u)
+FILE_TOKENS = 100_000
+
 # How many characters a text of a lab may have, by the name of its field in Lab
 TEXTS: dict[str, int] = {
     "context": 400,

@@ -36,6 +36,11 @@ def connect(charts: list[dict[str, Any]], spec: dict[str, Any], query: str, **on
     _component()(key="bridge", data={**spec, "charts": charts, "query": query}, height=1, **on_event)
 
 
+def address(key: str, query: str) -> None:
+    """Write the address bar alone, from a part of a page that runs by itself."""
+    _component()(key=key, data={"query": query}, height=1)
+
+
 def event(name: str) -> dict[str, Any] | None:
     """Return what just happened in the browser, or None.
 

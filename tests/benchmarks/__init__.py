@@ -4,7 +4,7 @@
     python -m tests.benchmarks.edit_to_painted       a key in the text box to the painted board     goal 1.3 x the floor
     python -m tests.benchmarks.lab_pages             a key to the painted figures of every lab      goal 1.3 x the floor
     python -m tests.benchmarks.lab_controls          a lab's own control to its painted figures     goal 1.3 x the floor
-    python -m tests.benchmarks.training              a step of training, beside two other models    goal 1.2 x the slower
+    python -m tests.benchmarks.training              a step of training, beside two others      goal 1.2 x the slower
     python -m tests.benchmarks.training_beside       another thread's work while three jobs train
     python -m tests.benchmarks.models                loading and reading the trained models
     python -m tests.benchmarks.hover_to_outline      the pointer on a cell to its outlines          goal 16 ms

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -13,7 +12,6 @@ from attnviz import locale
 from attnviz.experiment import to_query
 from attnviz.figures.map_places import plain
 from attnviz.figures.maps import Map, sentence, specify
-from attnviz.figures.panels import within
 from attnviz.figures.text import markdown, visible
 from attnviz.letters import relabel
 from attnviz.locale import _
@@ -21,66 +19,14 @@ from attnviz.ui import bridge, state
 from attnviz.ui.board import CONFIG, Charts, current_theme
 from attnviz.ui.chart import Specified
 from attnviz.ui.compute import Computed
+from attnviz.ui.labs.parts import live as live
+from attnviz.ui.labs.parts import part as part
+from attnviz.ui.labs.parts import whole as whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Made = TypeVar("Made")
 PLAIN = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False, "showTips": False}
-
-
-def live(show: Callable[[Computed], None]) -> Callable[[Computed], None]:
-    """Let a lab run alone when one of its own controls changes; what the page computed stands still.
-
-    The whole page runs where a lab changed what is computed, or which sequence or head the page's controls show.
-    """
-
-    @st.fragment(key="lab")
-    @wraps(show)
-    def run(computed: Computed) -> None:
-        locale.use(state.language())  # a fragment runs in a thread of its own
-        view = within(state.view(), computed.run)
-        if state.experiment() is not st.session_state["_ran"] or (view.b, view.h) != (computed.view.b, computed.view.h):
-            st.rerun()
-        st.session_state["_tables"] = []  # of the figures that this run draws
-        show(computed._replace(view=view))
-
-    return run
-
-
-def part(*fields: str) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
-    """Let a part of a lab run alone when a setting changes that concerns no other part, one of these fields.
-
-    For any other change the lab runs. What the part draws depends on what was computed and on the view.
-    """
-
-    def parted(show: Callable[..., Made]) -> Callable[..., Made]:
-        @st.fragment
-        @wraps(show)
-        def run(computed: Computed, *given: Any) -> Made:
-            locale.use(state.language())
-            view, before = within(state.view(), computed.run), computed.view
-            own = {field: getattr(view.lab, field) for field in fields}
-            others = view != replace(before, lab=replace(before.lab, **own))
-            alone = view != before
-            tabled = alone and st.session_state.get("tables")  # they stand outside
-            if state.experiment() is not st.session_state["_ran"] or others or tabled:
-                st.rerun("lab")
-            with st.container(gap=None):
-                with st.container():
-                    made = show(computed._replace(view=view), *given)
-                _address(f"address-{show.__name__}")
-            return made
-
-        return run
-
-    return parted
-
-
-def _address(key: str) -> None:
-    """Write the address bar from a part that runs alone."""
-    data = {"query": to_query(state.experiment(), state.view())}
-    bridge._component()(key=key, data=data, height=1)
 
 
 def sections(**words: str) -> str:
@@ -118,11 +64,11 @@ def maps(
 ) -> dict[str, Any]:
     """Draw maps side by side, with their tables, and return what connect() needs of them; see specify."""
     spec, panels = specify(drawn, computed.view, current_theme(), bars=bars, width=width, cell=cell)
-    whole = spec["layout"]["width"]
-    with st.container(key=key, width=whole):
+    wide = spec["layout"]["width"]
+    with st.container(key=key, width=wide):
         st.plotly_chart(
             Specified(spec),
-            width=whole,
+            width=wide,
             theme=None,
             key=f"chart-{key}",
             config=CONFIG,

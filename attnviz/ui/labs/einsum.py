@@ -27,24 +27,29 @@ def show(computed: Computed) -> None:
     """Draw the lab."""
     lab = computed.view.lab
     problem, found, error = _pose(computed)
-    progress(20)
-    _ask(computed, problem, found)
-    _choose(computed)
-    if problem is None or found is None:
-        einsum_words.refuse(error)
-        labs.connect(computed, [])
-        return
-    index, there = _index(computed, problem, found)
-    letters = einsum_letters.of(problem, lab.lit)
-    einsum_letters.choose(problem, letters)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.markdown(f"${einsum_letters.formula(problem, letters)}$", width="content")
-        line = f"{problem.output} = torch.einsum('{tidy(lab.equation)}', {', '.join(problem.names)})"
-        st.code(line, language="python", width="content")
-    einsum_words.say_letters(problem)
-    einsum_words.say_lit(problem, letters)
-    einsum_words.say_operands(computed, problem)
-    connect = einsum_maps.show(computed, problem, found, index, letters)
+    above, figure = st.container(), st.container()
+    drawn = None
+    if problem is not None and found is not None:
+        index, there = _index(computed, problem, found)
+        letters = einsum_letters.of(problem, lab.lit)
+        with figure:  # first, since it takes the browser longest
+            drawn = einsum_maps.show(computed, problem, found, index, letters)
+    with above:
+        progress(20)
+        _ask(computed, problem, found)
+        _choose(computed)
+        if problem is None or found is None or drawn is None:
+            einsum_words.refuse(error)
+            labs.connect(computed, [])
+            return
+        einsum_letters.choose(problem, letters)
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            st.markdown(f"${einsum_letters.formula(problem, letters)}$", width="content")
+            line = f"{problem.output} = torch.einsum('{tidy(lab.equation)}', {', '.join(problem.names)})"
+            st.code(line, language="python", width="content")
+        einsum_words.say_letters(problem)
+        einsum_words.say_lit(problem, letters)
+        einsum_words.say_operands(computed, problem)
     loop, terms = st.columns(2, gap="medium")
     with loop:
         st.markdown(_("**The loop that runs**"))
@@ -58,7 +63,7 @@ def show(computed: Computed) -> None:
         einsum_terms.choose(problem, index, letters)
         tokens = einsum_maps.tokens_of(computed, problem, dict(zip(problem.equation.output, index, strict=True)))
         einsum_terms.show_element(problem, found, index, einsum_terms.written_out(problem, index), tokens)
-    connect()
+    drawn()
 
 
 def _pose(computed: Computed) -> tuple[Problem | None, Tensor | None, EquationError | SizesError | None]:

@@ -40,6 +40,7 @@ def show(computed: Computed) -> None:
         st.caption(_("One token alone has nobody to hide from: add a word to the text."))
     elif study.stands_in:
         st.caption(_("Your mask hides nothing yet: until it does, the causal mask stands in below."))
+    _ask_value(study)
     charts += [*_value(computed, study), *_when(computed, study), *masks_torch.show(computed, study)]
     s, u = painter.cursor(computed)
     labs.connect(computed, charts, selected={"name": painter.GRID, "row": s, "col": u}, on_cell=_clicked)
@@ -52,8 +53,7 @@ def _clicked(cell: dict[str, Any]) -> None:
         state.look(s=int(cell["row"]), u=int(cell["col"]))
 
 
-def _value(computed: Computed, study: Study) -> list[dict[str, Any]]:
-    lab = computed.view.lab
+def _ask_value(study: Study) -> None:
     place = ask(
         Question(
             11,
@@ -69,6 +69,11 @@ def _value(computed: Computed, study: Study) -> list[dict[str, Any]]:
     if place is not None:
         place.markdown(_why_infinite(study))
         place.markdown(_leaks(study))
+
+
+@labs.part("hidden_value")
+def _value(computed: Computed, study: Study) -> list[dict[str, Any]]:
+    lab = computed.view.lab
     after = lab.hidden_when == "after"
     with st.container(horizontal=True, gap="medium"):
         st.segmented_control(
@@ -76,7 +81,7 @@ def _value(computed: Computed, study: Study) -> list[dict[str, Any]]:
             CHOICES["hidden_when"],
             required=True,
             format_func={"before": _("before the softmax"), "after": _("after the softmax")}.__getitem__,
-            **state.of_lab("hidden_when", worded=True),
+            **labs.whole(state.of_lab("hidden_when", worded=True)),
         )
         st.segmented_control(
             _("A hidden score becomes"),

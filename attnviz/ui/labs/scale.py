@@ -29,8 +29,7 @@ def show(computed: Computed) -> None:
     at = SCALINGS.index(setting.scale)
     curves(setting, experiment.d_k, Rows(*(values[at] for values in mine)))
     _own_row(computed, mine)
-    _d_k(lab.draw_d_k)
-    histograms(setting, lab.draw_d_k)
+    _one_d_k(computed, setting)
     labs.connect(computed, [])
 
 
@@ -114,10 +113,13 @@ def _legend(setting: Setting) -> None:
             st.markdown(part, width="content")
 
 
-def _d_k(d_k: int) -> None:
+@labs.part("draw_d_k")
+def _one_d_k(computed: Computed, setting: Setting) -> None:
+    d_k = computed.view.lab.draw_d_k
     bound = state.of_lab("draw_d_k")
     st.session_state[bound["key"]] = d_k  # a link may bring one between the powers of two, which is then offered too
     st.select_slider(_("d_k of the histograms"), sorted({*SIZES, d_k}), width=300, **bound)
+    histograms(setting, d_k)
 
 
 def _own(computed: Computed) -> Rows:

@@ -7,7 +7,6 @@ from typing import Any
 import streamlit as st
 from torch import Tensor
 
-from attnviz.core.attention import AttentionTrace
 from attnviz.figures.maps import Axis, Map
 from attnviz.figures.text import SUBSCRIPTS, cut, html, markdown, number, visible
 from attnviz.figures.titles import masked_symbol, scale_symbol
@@ -29,16 +28,19 @@ def show(computed: Computed) -> None:
     view, trace = computed.view, computed.run.trace
     assert trace is not None
     progress(4, 15)
-    charts = _axis(computed, trace)
+    _ask_axis(computed, trace.masked[view.b, view.h])
+    charts = _axis(computed)
     softmax_row.show(computed, trace)
-    charts += _dropout(computed, trace)
+    _ask_sums(computed, trace.weights[view.b, view.h])
+    charts += _dropout(computed)
     labs.connect(computed, charts, selected={"name": "weights", "row": view.s, "col": view.u})
 
 
-def _axis(computed: Computed, trace: AttentionTrace) -> list[dict[str, Any]]:
-    view, words = computed.view, computed.run.tokens[computed.view.b]
+@labs.part("axis", "training")
+def _axis(computed: Computed) -> list[dict[str, Any]]:
+    view, words, trace = computed.view, computed.run.tokens[computed.view.b], computed.run.trace
+    assert trace is not None
     masked = trace.masked[view.b, view.h]
-    _ask_axis(computed, masked)
     s, u = (relabel(letter, view.letters) for letter in "su")
     axes = {"u": _("keys {u} (each row)").format(u=u), "s": _("queries {s} (each column)").format(s=s)}
     st.segmented_control(
@@ -136,13 +138,15 @@ def _say_mixed(computed: Computed, weights: Tensor) -> None:
     )
 
 
-def _dropout(computed: Computed, trace: AttentionTrace) -> list[dict[str, Any]]:
+@labs.part("axis", "training")
+def _dropout(computed: Computed) -> list[dict[str, Any]]:
     view, lab, words = computed.view, computed.view.lab, computed.run.tokens[computed.view.b]
-    weights: Tensor = trace.weights[view.b, view.h]
-    _ask_sums(computed, weights)
+    assert computed.run.trace is not None
+    weights: Tensor = computed.run.trace.weights[view.b, view.h]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         limit = LIMITS["dropout"]
-        st.slider(_("Dropout p"), limit.low, limit.high, step=limit.step, width=260, **state.of_lab("dropout"))
+        bound = labs.whole(state.of_lab("dropout"))  # the answer above has it too
+        st.slider(_("Dropout p"), limit.low, limit.high, step=limit.step, width=260, **bound)
         st.toggle(_("Training (off: evaluation)"), **state.of_lab("training"))
     kept = dropped(weights, lab.dropout, training=lab.training, seed=computed.experiment.seed)
     tokens = (Axis("s", words), Axis("u", words))

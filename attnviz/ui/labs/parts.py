@@ -1,0 +1,77 @@
+"""What of a lab runs when something changes: the lab alone, or one part of it, while the rest stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from attnviz import locale
+from attnviz.experiment import to_query
+from attnviz.figures.panels import within
+from attnviz.ui import bridge, state
+from attnviz.ui.compute import Computed
+
+Made = TypeVar("Made")
+
+
+def live(show: Callable[[Computed], None]) -> Callable[[Computed], None]:
+    """Let a lab run alone when one of its own controls changes; what the page computed stands still.
+
+    The whole page runs where a lab changed what is computed, or which sequence or head the page's controls show.
+    """
+
+    @st.fragment(key="lab")
+    @wraps(show)
+    def run(computed: Computed) -> None:
+        locale.use(state.language())  # a fragment runs in a thread of its own
+        view = within(state.view(), computed.run)
+        if state.experiment() is not st.session_state["_ran"] or (view.b, view.h) != (computed.view.b, computed.view.h):
+            st.rerun()
+        st.session_state["_tables"] = []  # of the figures that this run draws
+        show(computed._replace(view=view))
+
+    return run
+
+
+def part(*fields: str) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
+    """Let a part of a lab run alone when a setting changes that concerns no other part, one of these fields.
+
+    For any other change the page runs, or the lab: see whole(). What the part draws depends on what was computed and on
+    the view.
+    """
+
+    def parted(show: Callable[..., Made]) -> Callable[..., Made]:
+        @st.fragment
+        @wraps(show)
+        def run(computed: Computed, *given: Any) -> Made:
+            locale.use(state.language())
+            view, before = within(state.view(), computed.run), computed.view
+            own = {field: getattr(view.lab, field) for field in fields}
+            others = view != replace(before, lab=replace(before.lab, **own))
+            alone = view != before
+            tabled = alone and st.session_state.get("tables")  # they stand outside
+            if state.experiment() is not st.session_state["_ran"] or others or tabled:
+                st.rerun()
+            with st.container(gap=None):
+                with st.container():
+                    made = show(computed._replace(view=view), *given)
+                bridge.address(f"address-{show.__name__}", to_query(state.experiment(), state.view()))
+            return made
+
+        return run
+
+    return parted
+
+
+def whole(bound: state.Bound) -> state.Bound:
+    """Let the whole lab run when a widget inside one of its parts changes."""
+
+    def take(*args: Any) -> None:
+        bound["on_change"](*args)
+        st.rerun("lab")
+
+    return {**bound, "on_change": take}
