@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from attnviz.core.attention import attention as attention
     from attnviz.core.attention import project as project
     from attnviz.core.attention import self_attention as self_attention
+    from attnviz.core.diagnosis import diagnose as diagnose
     from attnviz.experiment import Experiment as Experiment
     from attnviz.experiment import View as View
     from attnviz.figures.notebook import board as board
@@ -27,6 +28,7 @@ _HOMES = {
     "self_attention": "attnviz.core.attention",
     "AttentionTrace": "attnviz.core.attention",
     "explain": "attnviz.core.arithmetic",
+    "diagnose": "attnviz.core.diagnosis",
     "masks": "attnviz.core",
     "Experiment": "attnviz.experiment",
     "View": "attnviz.experiment",

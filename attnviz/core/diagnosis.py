@@ -1,0 +1,140 @@
+"""What is wrong with somebody's attention: known mistakes are made on purpose, until one gives the same numbers.
+
+Every cause of diagnosis_causes.CODES is tried, alone and in the pairs of diagnosis_pairs.PAIRS: on a few query rows
+first, then on all. A cause is named only where it reproduces every number within rounding; causes that give the same
+numbers are named together. diagnose_weights, for weights alone, stands in diagnosis_weights.py.
+"""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor
+
+from attnviz.core.attention import attention
+from attnviz.core.diagnosis_causes import STEPS
+from attnviz.core.diagnosis_claims import check_finite, coarsest, read_output, read_weights
+from attnviz.core.diagnosis_compute import compute
+from attnviz.core.diagnosis_fitted import Claim
+from attnviz.core.diagnosis_masks import other_masks, split_mask
+from attnviz.core.diagnosis_recipes import Given, Recipe
+from attnviz.core.diagnosis_result import Diagnosis, Finding, first_difference
+from attnviz.core.diagnosis_screening import compare
+from attnviz.core.diagnosis_search import Search
+from attnviz.core.diagnosis_weights import diagnose_weights
+from attnviz.core.rotary import Rotary
+from attnviz.core.shapes import widened
+
+__all__ = ["Diagnosis", "Finding", "diagnose", "diagnose_weights"]
+
+
+def diagnose(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    weights: Tensor | None = None,
+    output: Tensor | None = None,
+    mask: Tensor | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    rotary: Rotary | None = None,
+    d_model: int | None = None,
+) -> Diagnosis:
+    """Say what somebody computed who was to compute attention(query, key, value): by which mistake, if any.
+
+    query (..., s, k), key (..., u, k), value (..., u, d), mask, scale and softcap as attention takes them, and as
+    they were meant; a floating mask hides where it adds -1e4 or less. weights (..., s, u) and output (..., s, d)
+    are the numbers that were got, at least one; an output may also have its heads merged, (..., s, h*d), and
+    weights may lack the head axis. rotary: query and key come before it. d_model is h*k when None.
+    Raises ValueError for shapes, numbers that are not finite in the inputs, and where there is nothing to explain;
+    TypeError for dtypes.
+
+    >>> import torch
+    >>> q, k, v = torch.tensor([[1.0, 2.0], [0.0, 1.0]]), torch.eye(2), torch.eye(2)
+    >>> diagnose(q, k, v, weights=torch.softmax(q @ k.mT, dim=-1)).findings[0].cause
+    'scale_missing'
+    >>> diagnose(q, k, v, weights=attention(q, k, v).weights).correct
+    True
+    """
+    given = _given(query, key, value, mask, scale, softcap, rotary)
+    if weights is None and output is None:
+        raise ValueError("weights, output: expected at least one of them, got neither")
+    expected = compute(given, Recipe())
+    claimed = (weights, output)
+    layout = ""
+    if weights is not None:
+        weights, layout = read_weights(weights, tuple(expected.weights.shape))
+        weights = weights.detach().to(given.query.dtype)
+    if output is not None:
+        output = read_output(output, tuple(expected.output.shape)).detach().to(given.query.dtype)
+    eps = coarsest(query, *claimed)  # of the dtypes as they came
+    whole = Claim(weights, output, eps)
+    parts = {"weights": Claim(weights, None, eps), "output": Claim(None, output, eps)}
+    parts = {name: part for name, part in parts.items() if part[0] is not None or part[1] is not None}
+    fits = {name: compare(expected, part) for name, part in parts.items()}
+    residual = max(each.residual for each in fits.values())
+    wrong = tuple(name for name, each in fits.items() if not each.excess <= 1)
+    turned = (Finding("weights_transposed", math.inf, residual, claims=("weights",)),) if layout == "transposed" else ()
+    if not wrong:
+        # An average is right where all heads are the same, and what is said of it then would be a guess.
+        return Diagnosis(turned, not turned, "weights" if turned else None, residual=residual)
+
+    search = Search(given, d_model, expected)
+    found, unexplained = _explained(search, whole, parts, wrong)
+    found = (*turned, *found)
+    steps = [STEPS[finding.cause] for finding in found]
+    if unexplained:
+        steps.append(first_difference(given, whole, wrong))
+    order = ("query", "key", "value", "scores", "scaled", "masked", "weights", "output")
+    return Diagnosis(found, False, min(steps, key=order.index), unexplained, residual)
+
+
+def _explained(
+    search: Search, whole: Claim, parts: dict[str, Claim], wrong: tuple[str, ...]
+) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """The causes of all numbers together or, where no mistake gives both, of each by itself; and what has none."""
+    if len(parts) > 1 and _follows(whole, search.expected.value):  # the output has nothing to add
+        found = search.findings(parts["weights"], tuple(parts))
+        return ((), ("weights",)) if found is None else (found, ())
+    by_part = {name: search.findings(parts[name], (name,)) for name in wrong[:1]}
+    if len(parts) > 1 and by_part[wrong[0]] is not None:
+        found = search.findings(whole, tuple(parts))
+        if found is not None:
+            return found, ()
+    by_part |= {name: search.findings(parts[name], (name,)) for name in wrong[1:]}
+    unexplained = tuple(name for name, each in by_part.items() if each is None)
+    return tuple(finding for each in by_part.values() for finding in each or ()), unexplained
+
+
+def _given(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    scale: float | None,
+    softcap: float | None,
+    rotary: Rotary | None,
+) -> Given:
+    row = query[..., :1, :] if isinstance(query, Tensor) and query.ndim > 1 else query
+    attention(row, key, value, softcap=softcap)  # says what does not fit
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        check_finite(name, x)
+        if not x.numel():
+            raise ValueError(f"{name}: expected at least one number, got shape {tuple(x.shape)}")
+    n_query, n_key = query.shape[-2], key.shape[-2]
+    visible, bias = split_mask(None if mask is None else mask.detach(), n_query, n_key)
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    wide = (widened(query.detach()), widened(key.detach()), widened(value.detach()))
+    masks = other_masks(visible, n_query, n_key)
+    every = masks if visible is None else {"given": visible, **masks}
+    empty = frozenset(name for name, each in every.items() if not each.any(dim=-1).all())
+    return Given(*wide, visible, bias, scale, softcap, rotary, masks, query.dtype, empty)
+
+
+def _follows(claim: Claim, value: Tensor) -> bool:
+    """Whether the claimed output is what the claimed weights make of the values."""
+    if claim.weights is None or claim.output is None:
+        return False
+    limit = 4 * claim.eps * (claim.weights.abs() @ value.abs()) + 0.01 * claim.eps
+    return bool(((claim.weights @ value - claim.output).abs() <= limit).all())
