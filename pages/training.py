@@ -7,7 +7,6 @@ from attnviz.locale import _
 from attnviz.training.model import forward
 from attnviz.training.trainer import Training
 from attnviz.ui import board, bridge, cell, labs, notices, process, routing, source, state
-from attnviz.ui.questions import progress
 from attnviz.ui.training import asked, curves, heads, home, jobs, replay, settings, watch
 
 routing.require_app()
@@ -25,16 +24,15 @@ lab = state.view().lab
 if problem := settings.problem(lab):
     st.warning(problem)
     bridge.connect([], {}, to_query(state.experiment(), state.view()))
-    st.stop()
+    state.stop()
 recipes = settings.recipes(lab)
 job = jobs.follow(recipes)
 settings.begin(recipes, job)
-progress(*asked.NUMBERS)
-asked.show(job)
 if job is not None and jobs.running(job):
     watch.show(job)
+    asked.show(job)
     bridge.connect([], {}, to_query(state.experiment(), state.view()))
-    st.stop()
+    state.stop()
 
 watch.said(job)
 which = settings.which(recipes)
@@ -49,6 +47,7 @@ tokens = replay.type_own(shown)
 run = replay.read(shown, tokens)
 grid = replay.maps(shown, tokens, run)
 replay.answers(shown, tokens, run)
+asked.show(job)
 layer, head = heads.choose(shown)
 computed = replay.one_head(shown, tokens, run, layer, head)
 charts = board.show(computed, "scores", "output")

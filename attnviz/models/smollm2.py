@@ -44,7 +44,7 @@ def info() -> ModelInfo:
     """SmolLM2's card, and what it lacks here."""
     return ModelInfo(
         code="smollm2",
-        title="SmolLM2-135M-Instruct",
+        title="SmolLM2-135M-Instruct, 4-bit",
         kind="decoder",
         layers=30,
         heads=9,

@@ -29,7 +29,7 @@ def begin(words: str) -> Computed:
     if not experiment.sequences:
         st.info(_("There is nothing to compute yet: type a word, or take an example."))
         bridge.connect([], {}, to_query(experiment, state.view()))
-        st.stop()
+        state.stop()
     computed = compute.computed()
     notices.show_text(experiment, computed.n_cut)
     notices.show_numbers(computed.run, computed.view.b)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, NoReturn, TypedDict
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz import locale
 from attnviz.experiment import EDITS, Experiment, View
@@ -54,6 +55,19 @@ def again() -> NoReturn:
     """
     _forget_widgets()
     st.rerun()
+
+
+def stop() -> NoReturn:
+    """End the page here. What it has not drawn is given its value anew once it is: a browser has then forgotten it.
+
+    Streamlit forgets the widgets that a run left out, but not those of a run that was stopped.
+    """
+    context = get_script_run_ctx()
+    drawn = () if context is None else context.shared.widget_user_keys_this_run
+    for key in list(st.session_state):
+        if key not in _HELD and not str(key).startswith("_") and key not in drawn:
+            del st.session_state[key]
+    st.stop()
 
 
 def _forget_widgets() -> None:

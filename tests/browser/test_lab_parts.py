@@ -1,6 +1,7 @@
 """A lab's own controls, moved twice: nothing is lost, the address follows, what they do not concern stands still."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenApp
 from tests.browser.reader import Reader
@@ -25,6 +26,21 @@ def test_an_order_that_is_typed_twice_is_taken_twice(open_app: OpenApp) -> None:
         box.press("Enter")
         reader.until(lambda order=order: reader.state()[1].lab.order == order)  # type: ignore[misc]
         assert reader.state()[1].lab.order == order and box.input_value() == order
+
+
+def test_what_was_typed_into_a_lab_outlives_an_emptied_text(open_app: OpenApp) -> None:
+    reader = open_app("/positions?text=a+b+c")
+    order, text = reader.keyed("order").locator("input"), reader.keyed("text_line").locator("input")
+    order.fill("3 2 1")
+    order.press("Enter")
+    reader.until(lambda: reader.state()[1].lab.order == "3 2 1")
+    text.fill("")
+    reader.until(lambda: not reader.state()[0].sequences)
+    expect(order).to_have_count(0)
+    text.press_sequentially("x y z", delay=60)
+    reader.until(lambda: reader.state()[0].text == "x y z")
+    expect(order).to_have_value("3 2 1")
+    assert text.input_value() == "x y z" and reader.state()[1].lab.order == "3 2 1"
 
 
 def test_the_axis_of_the_softmax_changes_its_maps_and_no_others(open_app: OpenApp) -> None:

@@ -132,7 +132,10 @@ def test_stop_keeps_what_is_learned() -> None:
     trained(session)
     step = job(session).trainings[0].step_number
     assert 15 <= step < 2000 and f"Stopped at step {step}" in " ".join(session.said())
-    assert job(session).trainings[0].snapshots[-1][0] == step
+    assert job(session).trainings[0].snapshots[-1][0] == step == session.view.lab.at_step
+    session.press("train")
+    assert session.view.lab.at_step == 2000
+    job(session).stop()
 
 
 def test_a_learning_rate_that_is_too_high_is_said_with_its_step() -> None:

@@ -27,7 +27,7 @@ def _words() -> dict[str, str]:
         "symbol": _("{model} reads the letters a to z, and “{symbol}” is none: take it out, or choose another model."),
         "pair": _("{model} reads one text only: empty the second box."),
         "unknown": _("{model}: there is no such model on the hub, or it is not open to all. Check its name."),
-        "folder": _("{model} is a folder without a config.json: name the folder that holds it."),
+        "folder": _("There is no model at {model}: name a folder that holds a config.json, or a model of the hub."),
         "network": _("{model} is not on this machine, and the hub cannot be reached from here."),
         "corrupt": _("The files of {model} cannot be read: {why}"),
         "memory": _("{model} needs some {needed} MB of memory, and {free} MB are free: choose a smaller model."),

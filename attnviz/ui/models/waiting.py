@@ -67,7 +67,7 @@ def end(words: str, *, code: str = "", again: bool = False) -> NoReturn:
 
 def _nothing() -> NoReturn:
     bridge.connect([], {}, to_query(state.experiment(), state.view()))
-    st.stop()
+    state.stop()
 
 
 def _ask(wanted: Wanted, key: str) -> Job | None:

@@ -14,7 +14,7 @@ from attnviz.training.job import Job
 from attnviz.training.recipe import Recipe
 from attnviz.training.trainer import Training
 from attnviz.ui import state
-from attnviz.ui.questions import Question, ask
+from attnviz.ui.questions import Question, ask, progress
 from attnviz.ui.training import jobs, settings
 
 WORK = ("learned", "sinusoidal", "rope_half")  # positions with which a previous-token head can form
@@ -24,6 +24,7 @@ NUMBERS = (28, 29, 30, 31)
 
 def show(job: Job | None) -> None:
     """Ask the four, two in a line where there is room."""
+    progress(*NUMBERS)
     trainings = [] if job is None or jobs.running(job) else job.trainings
     for pair in ((_first, _loss), (_one_layer, _no_positions)):
         for column, question in zip(st.columns(2), pair, strict=True):
