@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +179,7 @@ class _Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def endpoint(folder: Path) -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), type("Hub", (_Hub,), {"folder": folder}))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Hub", (_Hub,), {"folder": folder}))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
