@@ -24,7 +24,9 @@ def test_a_click_on_any_computed_panel_writes_out_the_sum_that_is_the_cell(open_
         if name in GIVEN:
             continue
         reader.click(block, name, 2, 0)
-        view, step = reader.state()[1], STEPS.get(name, name)
+        step = STEPS.get(name, name)
+        reader.until(lambda step=step: reader.state()[1].step == step)  # type: ignore[misc]
+        view = reader.state()[1]
         assert view.step == step, (block, name)
         row, col = (view.u if step in ("key", "value") else view.s), view.u if step in _PAIRS else view.feature
         assert (row, col) == ((0, 2) if name == "key_t" else (2, 0)), (block, name)
