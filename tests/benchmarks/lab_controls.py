@@ -11,7 +11,6 @@ for, until they all show what they showed at rest with that setting.
 from __future__ import annotations
 
 import json
-import statistics
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +23,7 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from attnviz.experiment import Experiment, View, to_query
 from attnviz.ui.controls import LIVE
 from tests.benchmarks.figures import WORDS, running_floor
-from tests.benchmarks.measure import parser, quantile, spread
+from tests.benchmarks.measure import line, parser
 from tests.benchmarks.painted import opened, painted, report
 from tests.browser.harness import Server, Watch, launch_browser, running_app, wait_idle
 from tests.pages.labs import LABS, Lab
@@ -179,14 +178,6 @@ def measure(lab: Lab, app: Server, browser: Browser, watch: Watch, n: int, warm:
             for side, times in zip(sides, taken, strict=True):
                 times.append(side.move(control, 1 - turn % 2))
     return line(str(lab), n_drawn, *(times[warm:] for times in taken))
-
-
-def line(name: str, figures: int, us: Sequence[float], them: Sequence[float]) -> str:
-    """Return a line: both sides' times, the ratio of their medians, and the middle half of the pairs' ratios."""
-    pairs = [a / b for a, b in zip(us, them, strict=True)]
-    ratio = statistics.median(us) / statistics.median(them)
-    middle = f"{quantile(pairs, 0.25):.2f}-{quantile(pairs, 0.75):.2f}"
-    return f"{name:22}  {figures:7}  {spread(us):>24}  {spread(them):>24}  {ratio:5.2f}  {middle:>11}"
 
 
 def main() -> None:

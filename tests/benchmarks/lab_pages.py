@@ -11,7 +11,6 @@ sizes and not of the words have nothing to wait for, and are left out.
 from __future__ import annotations
 
 import json
-import statistics
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.benchmarks.edit_to_painted import edit
 from tests.benchmarks.figures import WORDS, running_floor
-from tests.benchmarks.measure import parser, quantile, spread
+from tests.benchmarks.measure import line, parser
 from tests.benchmarks.painted import opened, report
 from tests.browser.harness import Server, Watch, launch_browser, running_app
 from tests.pages.labs import LABS, Lab
@@ -66,10 +65,7 @@ def measure(lab: Lab, app: Server, browser: Browser, watch: Watch, n: int, warm:
                 for one, taken in zip((page, bare), sides, strict=True):
                     taken.append(edit(one, letter)["painted"])
     us, them = (taken[warm:] for taken in sides)
-    pairs = [a / b for a, b in zip(us, them, strict=True)]
-    ratio = statistics.median(us) / statistics.median(them)
-    middle = f"{quantile(pairs, 0.25):.2f}-{quantile(pairs, 0.75):.2f}"
-    return f"{lab!s:22}  {len(given['blocks']):7}  {spread(us):>24}  {spread(them):>24}  {ratio:5.2f}  {middle:>11}"
+    return line(str(lab), len(given["blocks"]), us, them)
 
 
 def main() -> None:

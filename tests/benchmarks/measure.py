@@ -56,3 +56,11 @@ def print_sides(ours: Sequence[Sample], floor: Sequence[Sample], rows: Mapping[s
     low, high = quantile(pairs, 0.25), quantile(pairs, 0.75)
     middle = statistics.median(pairs)
     print(f"{rows[last]}: pair by pair {middle:.2f}, the middle half {low:.2f}-{high:.2f}; goal {goal:g}")
+
+
+def line(name: str, figures: int, us: Sequence[float], them: Sequence[float]) -> str:
+    """Return a line: both sides' times, the ratio of their medians, and the middle half of the pairs' ratios."""
+    pairs = [a / b for a, b in zip(us, them, strict=True)]
+    ratio = statistics.median(us) / statistics.median(them)
+    middle = f"{quantile(pairs, 0.25):.2f}-{quantile(pairs, 0.75):.2f}"
+    return f"{name:22}  {figures:7}  {spread(us):>24}  {spread(them):>24}  {ratio:5.2f}  {middle:>11}"
