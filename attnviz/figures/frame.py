@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from typing import Any
 
@@ -88,3 +89,12 @@ def bar(words: str, x: float, y: float, width: float, height: float) -> dict[str
             "title": {"text": html(words), "side": "top", "font": {"size": 11}},
         }
     }
+
+
+def typed(value: Any) -> Any:
+    """Return an array as Plotly's typed array, its very bytes; anything else as it is."""
+    if not isinstance(value, np.ndarray):
+        return value
+    bytes_ = base64.b64encode(np.ascontiguousarray(value).data).decode("ascii")
+    made = {"dtype": value.dtype.kind + str(value.dtype.itemsize), "bdata": bytes_}
+    return made | {"shape": ", ".join(map(str, value.shape))} if value.ndim > 1 else made

@@ -11,7 +11,7 @@ from attnviz.figures.board import block_layout, hover_panels, specify
 from attnviz.figures.colours import Theme, theme
 from attnviz.figures.formulas import code, formula
 from attnviz.figures.titles import plain_symbol, sentence
-from attnviz.limits import TOKENS_SHOWN
+from attnviz.limits import TOKENS, TOKENS_SHOWN
 from attnviz.locale import _
 from attnviz.ui import state, zoom
 from attnviz.ui.chart import Specified
@@ -73,14 +73,18 @@ def _block(computed: Computed, block: str, colours: Theme) -> dict[str, Any]:
     return {"key": key, "panels": hover}
 
 
-def _heading(computed: Computed, block: str, view: View, colours: Theme) -> None:
-    words = {
+def heading(block: str) -> str:
+    """Return what stands above a block."""
+    return {
         "projections": _("1 · Project X to Q, K and V"),
         "scores": _("2 · Compare queries with keys"),
         "output": _("3 · Mix the values"),
-    }
+    }[block]
+
+
+def _heading(computed: Computed, block: str, view: View, colours: Theme) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**{words[block]}**", width="content")
+        st.markdown(f"**{heading(block)}**", width="content")
         zoom.offer_whole(f"block-{block}")
         first, *_more = code(STEPS[block][0], computed.experiment, view.letters).splitlines()
         formulas = st.popover(f"`{first}`", type="tertiary", key=f"formulas:{block}", on_change="rerun")
@@ -91,7 +95,7 @@ def _heading(computed: Computed, block: str, view: View, colours: Theme) -> None
 
 def _formulas(computed: Computed, block: str, view: View, colours: Theme) -> None:
     for step in STEPS[block]:
-        if step != "masked" or computed.run.mask is not None:
+        if step != "masked" or computed.run.is_masked:
             st.markdown(f"${formula(step, computed.experiment, view.letters, colours)}$")
             st.code(code(step, computed.experiment, view.letters), language="python")
 
@@ -110,8 +114,13 @@ def windows(computed: Computed) -> None:
         for field, words in (("from_s", _("First query shown")), ("from_u", _("First key shown"))):
             key = f"first:{field}"
             st.session_state[key] = getattr(computed.view, field) + 1  # on screen, tokens count from 1
-            st.slider(words, 1, n - TOKENS_SHOWN + 1, key=key, on_change=_move, args=(field, key))
+            last = n - TOKENS_SHOWN + 1
+            if n <= TOKENS:
+                st.slider(words, 1, last, key=key, on_change=_move, args=(field, key))
+            else:  # a slider has no place for each of so many
+                st.number_input(words, 1, last, None, TOKENS_SHOWN, key=key, on_change=_move, args=(field, key))
 
 
 def _move(field: str, key: str) -> None:
-    state.look(**{field: st.session_state[key] - 1})
+    if st.session_state[key] is not None:
+        state.look(**{field: st.session_state[key] - 1})

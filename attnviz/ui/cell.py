@@ -15,10 +15,12 @@ import streamlit as st
 from attnviz import locale
 from attnviz.core.arithmetic import Arithmetic, explain
 from attnviz.experiment import View, to_query
+from attnviz.figures.matrices import shape
 from attnviz.figures.panels import AXES, STEP_OF, edited_cells, within
 from attnviz.figures.text import markdown, number, visible
 from attnviz.figures.titles import role
 from attnviz.letters import relabel
+from attnviz.limits import NAME_CHARS, TOKENS_SHOWN
 from attnviz.locale import _
 from attnviz.ui import bridge, sentences, state, terms, zoom
 from attnviz.ui.board import Charts, current_theme
@@ -51,7 +53,7 @@ def _dock(
     view = within(state.view(), computed.run)
     if view.step not in steps:
         view = within(replace(view, step=steps[-1]), computed.run)
-    explained = _explained(computed, view)
+    explained = explain_cell(computed, view)
     words = _words(computed, view, explained)
     written_out = st.session_state.setdefault("_written_out", False)
     if written_out:
@@ -88,7 +90,7 @@ def _choose(computed: Computed, view: View, steps: tuple[str, ...]) -> None:
         at = getattr(view, field)
         words = f"{role(letter)} {relabel(letter, view.letters)}"
         if letter in ("s", "u"):
-            words += f" = {markdown(tokens[at])}"
+            words += f" = {markdown(tokens[at][:NAME_CHARS])}"
         st.session_state[f"at:{field}"] = at + 1
         st.number_input(words, 1, size, None, key=f"at:{field}", on_change=_move, args=(field,))
 
@@ -104,8 +106,7 @@ def _panel(step: str) -> str:
 
 
 def _shape(computed: Computed, view: View) -> tuple[int, int]:
-    rows, columns = getattr(computed.run.trace, view.step).shape[-2:]
-    return rows, columns
+    return shape(computed.run, view.step, view.b, view.h)
 
 
 def _move(field: str) -> None:
@@ -114,12 +115,15 @@ def _move(field: str) -> None:
         state.look(**{field: value - 1})
 
 
-def _explained(computed: Computed, view: View) -> Arithmetic:
+def explain_cell(computed: Computed, view: View) -> Arithmetic:
+    """Return the arithmetic of the cell in view."""
     run, trace = computed.run, computed.run.trace
+    row, column = fields(view.step)
+    if run.long is not None:
+        return run.long.explain(view.step, getattr(view, row), getattr(view, column))
     assert trace is not None
     kv = view.h // (trace.query.shape[-3] // trace.key.shape[-3])
     head = kv if view.step in ("key", "value") else view.h
-    row, column = fields(view.step)
     index = (view.b, head, getattr(view, row), getattr(view, column))
     weight = {"query": run.w_q, "key": run.w_k, "value": run.w_v}.get(view.step)
     projected = {"query": run.projected_query, "key": run.projected_key}.get(view.step)
@@ -157,7 +161,7 @@ def _connect(computed: Computed, charts: Charts, view: View, on_other: Callable[
     colours = current_theme()
     row, column = fields(view.step)
     spec: dict[str, Any] = {
-        "tokens": [visible(token) for token in computed.run.tokens[view.b]],
+        "tokens": _named(computed),
         "letters": {letter: relabel(letter, view.letters) for letter in "smkdu"},
         "hues": colours.letters,
         "ink": colours.ink,
@@ -173,6 +177,15 @@ def _connect(computed: Computed, charts: Charts, view: View, on_other: Callable[
     )
     if st.session_state.pop("_chose_other", False):
         st.rerun()
+
+
+def _named(computed: Computed) -> list[str] | dict[str, str]:
+    """The tokens that a hover names: of a long text those that are drawn, by their numbers."""
+    tokens, view = computed.run.tokens[computed.view.b], computed.view
+    if computed.run.long is None:
+        return [visible(token) for token in tokens]
+    near = {*range(view.from_s, view.from_s + TOKENS_SHOWN), *range(view.from_u, view.from_u + TOKENS_SHOWN)}
+    return {str(i): visible(tokens[i][:NAME_CHARS]) for i in sorted(near) if i < len(tokens)}
 
 
 def _clicked(on_other: Callable[[dict[str, Any]], None] | None) -> None:

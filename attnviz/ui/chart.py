@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
+
+from attnviz.figures.frame import typed
 
 
 class Specified(go.Figure):  # type: ignore[misc]  # plotly has no types
@@ -22,13 +22,5 @@ class Specified(go.Figure):  # type: ignore[misc]  # plotly has no types
 
     def to_dict(self) -> dict[str, Any]:
         """Return the dict with its arrays as Plotly's typed arrays. st.plotly_chart asks for nothing else."""
-        data = [{name: _typed(value) for name, value in trace.items()} for trace in self._spec["data"]]
+        data = [{name: typed(value) for name, value in trace.items()} for trace in self._spec["data"]]
         return {"data": data, "layout": self._spec["layout"]}
-
-
-def _typed(value: Any) -> Any:
-    if not isinstance(value, np.ndarray):
-        return value
-    bytes_ = base64.b64encode(np.ascontiguousarray(value).data).decode("ascii")
-    typed = {"dtype": value.dtype.kind + str(value.dtype.itemsize), "bdata": bytes_}
-    return typed | {"shape": ", ".join(map(str, value.shape))} if value.ndim > 1 else typed

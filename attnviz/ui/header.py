@@ -27,9 +27,10 @@ def show(title: str) -> None:
                 key="language",
                 on_change=_take_language,
             )
-            from attnviz.ui import bridge
+            from attnviz.ui import bridge, pictures
 
             bridge.copy_link()
+            pictures.offer(title)
 
 
 def _take_language() -> None:

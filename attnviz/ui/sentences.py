@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attnviz.core.arithmetic import Arithmetic
 from attnviz.core.positions import rotary_angles, turning_pair
 from attnviz.experiment import Run, View
+from attnviz.figures.matrices import shape
 from attnviz.figures.text import SUBSCRIPTS, cut, markdown, number, visible
+from attnviz.limits import NAME_CHARS
 from attnviz.locale import _
 
 
-def read(run: Run, view: View, explained: Arithmetic) -> str:
-    """Say in one sentence, in Markdown, what the chosen cell means."""
+def read(run: Run, view: View, explained: Arithmetic, escape: Callable[[str], str] = markdown) -> str:
+    """Say in one sentence what the chosen cell means: in Markdown, or with tokens as `escape` has them."""
     tokens = run.tokens[view.b]
     words = {
         "query": _("In sequence {b}, the query of {s} has {value} at feature {feature}."),
@@ -25,26 +29,26 @@ def read(run: Run, view: View, explained: Arithmetic) -> str:
     text = words[view.step]
     if run.rotary is not None and view.step in ("query", "key"):
         text += " " + _("RoPE turned features {pair} by {angle} rad.").format(**_rotation(run, view))
-    if run.bias is not None and view.step == "masked":
-        cost = number(float(run.bias[view.h, view.s, view.u]), 4)
+    if run.has_cost and view.step == "masked":
+        cost = number(run.cost(view.h, view.s, view.u), 4)
         text += " " + _("ALiBi added {cost} for the distance.").format(cost=cost)
-    if view.step in ("masked", "weights") and _is_hidden(run, view):
+    if view.step in ("masked", "weights") and run.hides(view.b, view.s, view.u):
         text = _("In sequence {b}, {s} may not see {u}: the mask makes its score −∞, and so its weight 0.")
-    if view.step in ("weights", "output") and _sees_nothing(run, view):
+    if view.step in ("weights", "output") and run.sees_nothing(view.b, view.h, view.s):
         text = _("In sequence {b}, {s} may attend nowhere: its row of weights is 0, and so is its output.")
     return text.format(
         b=view.b + 1,
-        s=_named(tokens, view.s),
-        u=_named(tokens, view.u),
+        s=_named(tokens, view.s, escape),
+        u=_named(tokens, view.u, escape),
         value=number(explained.cell, 2 if view.step == "weights" and explained.cell >= 0.01 else 4),
         feature=view.feature + 1,
     )
 
 
-def _named(tokens: tuple[str, ...], i: int) -> str:
-    """Quote a token, in Markdown, cut where it is very long; with its number where it is not the only one."""
+def _named(tokens: tuple[str, ...], i: int, escape: Callable[[str], str]) -> str:
+    """Quote a token, cut where it is very long; with its number where it is not the only one."""
     number_ = str(i + 1).translate(SUBSCRIPTS) if tokens.count(tokens[i]) > 1 else ""
-    return f"“{markdown(cut(visible(tokens[i]), 300))}”{number_}"
+    return f"“{escape(cut(visible(tokens[i][:NAME_CHARS]), 300))}”{number_}"
 
 
 def place(run: Run, view: View) -> str:
@@ -65,18 +69,8 @@ def place(run: Run, view: View) -> str:
 
 def _rotation(run: Run, view: View) -> dict[str, str]:
     """The two features that turned together, and by how much."""
-    assert run.trace is not None and run.rotary is not None
-    d_k, at = run.trace.query.shape[-1], view.s if view.step == "query" else view.u
+    assert run.rotary is not None
+    d_k, at = shape(run, "query", view.b, view.h)[1], view.s if view.step == "query" else view.u
     first, second, pair = turning_pair(view.feature, d_k, run.rotary.layout)
     angle = float(rotary_angles(at + 1, d_k, run.rotary)[at, pair])
     return {"pair": _("{first} and {second}").format(first=first + 1, second=second + 1), "angle": number(angle, 4)}
-
-
-def _is_hidden(run: Run, view: View) -> bool:
-    """Say whether the mask hides key u from query s."""
-    return run.seen is not None and not bool(run.seen[view.b, 0, view.s, view.u])
-
-
-def _sees_nothing(run: Run, view: View) -> bool:
-    assert run.trace is not None
-    return bool((run.trace.masked[view.b, view.h, view.s] == float("-inf")).all())

@@ -56,7 +56,7 @@ def alone(program: Path) -> tuple[int, str, str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | {"OMP_NUM_THREADS": "1"}
     # From a folder of its own: the program must not need attnviz.
     command = [sys.executable, program.name]
-    done = subprocess.run(command, cwd=program.parent, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=program.parent, env=environment, capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout, done.stderr
 
 

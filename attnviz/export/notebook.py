@@ -1,0 +1,39 @@
+"""A whole view as a notebook (.ipynb) that needs torch alone."""
+
+from __future__ import annotations
+
+import nbformat
+from nbformat import v4
+
+from attnviz.experiment import Experiment, Run, View
+from attnviz.export.program import About, parts
+
+
+def notebook(about: About, experiment: Experiment, run: Run, view: View) -> str:
+    """Return the notebook's text: a cell of code for each step of the program, its words above it.
+
+    Raises ValueError for a run without a trace.
+
+    >>> experiment = Experiment("the cat")
+    >>> text = notebook(About("the cat", "", "1"), experiment, experiment.run(), View())
+    >>> nbformat.reads(text, as_version=4).cells[0].source
+    '# the cat\\n\\nattnviz 1'
+    """
+    title, *more = (_literal(line) for line in about.lines)
+    made = [v4.new_markdown_cell("\n\n".join([f"# {title}", *more]))]
+    for part in parts(experiment, run, view):
+        made += [v4.new_markdown_cell(f"## {_literal(part.words)}"), v4.new_code_cell(part.code)]
+    for number, cell in enumerate(made):
+        cell.id = f"attnviz-{number}"  # the same notebook for the same view, not one drawn by chance
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    whole = v4.new_notebook(cells=made, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+    nbformat.validate(whole)
+    text: str = nbformat.writes(whole)
+    return text + "\n"
+
+
+def _literal(line: str) -> str:
+    """A line as a notebook's Markdown shows it as it is: no markup and no HTML of its own."""
+    return "".join(
+        "\\" + c if c in "\\`*_{}[]()#+-.!|~$" else {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(c, c) for c in line
+    )

@@ -1,0 +1,114 @@
+"""Take it home: a view as a page that works offline, as a program, a notebook, tensors or a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from attnviz import __version__, locale
+from attnviz.experiment import to_query
+from attnviz.export.program import About
+from attnviz.figures.panels import within
+from attnviz.figures.text import cut, visible
+from attnviz.figures.titles import plain_symbol
+from attnviz.locale import _
+from attnviz.ui import board, state, tables
+from attnviz.ui.compute import Computed
+
+
+class Taken(NamedTuple):
+    """What is taken home, as it was when the menu was opened: files are made on another thread, after a click."""
+
+    computed: Computed
+    about: About
+    blocks: tuple[str, ...]
+    steps: tuple[str, ...]
+    dark: bool
+    language: str
+
+
+def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], matrices: tuple[str, ...]) -> None:
+    """Offer the view as files: the blocks of the board with the cells of `steps`, and each of the matrices."""
+    if computed.run.trace is None:
+        return
+    popover = st.popover(_("Take it home"), key="home", width="content", on_change="rerun")
+    if not popover.open:  # a closed one costs nothing
+        return
+    taken = _taken(computed, blocks, steps)
+    with popover:
+        st.caption(_("Each file carries the link to this view."))
+        _offer(_("Page that works offline (HTML)"), taken, "html", "text/html", _page)
+        _offer(_("Program in Python (torch alone)"), taken, "py", "text/x-python", _script)
+        _offer(_("Notebook"), taken, "ipynb", "application/x-ipynb+json", _notebook)
+        _offer(_("All tensors (safetensors)"), taken, "safetensors", "application/octet-stream", _tensors)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            name = st.selectbox(_("Matrix"), matrices, format_func=plain_symbol, key="home:matrix", width=140)
+            _offer(_("Table (CSV)"), taken, f"{name}.csv", "text/csv", partial(_table, name=name))
+
+
+def _taken(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...]) -> Taken:
+    view = state.view()
+    chosen = {name: getattr(view, name) for name in ("step", "s", "u", "feature")}
+    now = computed._replace(view=within(replace(computed.view, **chosen), computed.run))
+    words = visible(" ".join(computed.run.tokens[computed.view.b]))
+    page = urlsplit(st.context.url or "")
+    query = to_query(state.experiment(), view)
+    link = page._replace(query=query, fragment="").geturl()
+    about = About(cut(f"attnviz · {words}", 500), link, __version__)
+    return Taken(now, about, blocks, steps, st.context.theme.type == "dark", state.language())
+
+
+def _offer(words: str, taken: Taken, ending: str, mime: str, make: Callable[[Taken], str | bytes]) -> None:
+    def made() -> str | bytes:
+        locale.use(taken.language)
+        return make(taken)
+
+    st.download_button(words, made, f"attnviz.{ending}", mime, key=f"home:{ending}", on_click="ignore", width="stretch")
+
+
+def _page(taken: Taken) -> str:
+    from attnviz.export.html import Block, page
+    from attnviz.figures.colours import theme
+    from attnviz.ui.written import writer
+
+    experiment, run, view, _base, _n_cut = taken.computed
+    return page(
+        taken.about,
+        experiment,
+        run,
+        view,
+        [Block(name, board.heading(name)) for name in taken.blocks],
+        taken.steps,
+        writer(taken.computed),
+        theme("dark" if taken.dark else "light"),
+        file="attnviz",
+    )
+
+
+def _script(taken: Taken) -> str:
+    from attnviz.export.program import script
+
+    return script(taken.about, taken.computed.experiment, taken.computed.run, taken.computed.view)
+
+
+def _notebook(taken: Taken) -> str:
+    from attnviz.export.notebook import notebook
+
+    return notebook(taken.about, taken.computed.experiment, taken.computed.run, taken.computed.view)
+
+
+def _tensors(taken: Taken) -> bytes:
+    from attnviz.export.tensors import safetensors
+
+    return safetensors(taken.about, taken.computed.run)
+
+
+def _table(taken: Taken, name: str) -> str:
+    from attnviz.export.tensors import csv
+
+    return csv(taken.about, tables.table(taken.computed, name))
