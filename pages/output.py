@@ -10,12 +10,15 @@ computed = page.begin(
     _(
         "Row {s} of the weights says how much of each value token {s} takes. Its output is that sum: "
         "a weight of 1 copies one value, equal weights average them all."
-    )
+    ),
+    long=True,
+    parts=("step", "value"),
 )
 section = labs.sections(step=_("The step"), value=_("What is V for?"))
 if section == "step":
     charts = page.board(computed, "output")
     page.cell(computed, charts, ("weights", "output"))
+    page.home(computed, ("output",), ("weights", "output"))
     page.numbers(computed, *names("output"))
     source.show(self_attention)
 elif section == "value":

@@ -10,11 +10,14 @@ computed = page.begin(
     _(
         "Each token's vector, a row of X, is multiplied by three matrices and becomes a query, a key and a value. "
         "One X, three matrices, three different tables."
-    )
+    ),
+    long=True,
+    parts=("step", "parameters"),
 )
 if labs.sections(step=_("The step"), parameters=_("Parameters")) == "step":
     charts = page.board(computed, "projections")
     page.cell(computed, charts, ("query", "key", "value"))
+    page.home(computed, ("projections",), ("query", "key", "value"))
     page.numbers(computed, *names("projections"))
     source.show(project, split_heads)
 else:

@@ -10,12 +10,15 @@ computed = page.begin(
         "Every query is compared with every key: their dot product is a score. Scores are scaled, masked, and each "
         "row is turned by softmax into weights that sum to 1. Row {s} is the token that reads, column {u} the one "
         "that is read."
-    )
+    ),
+    long=True,
+    parts=("step", "scale", "softmax", "masks"),
 )
 section = labs.sections(step=_("The step"), scale=_("Scale"), softmax=_("Softmax"), masks=_("Masks"))
 if section == "step":
     charts = page.board(computed, "scores")
     page.cell(computed, charts, ("scores", "scaled", "masked", "weights"))
+    page.home(computed, ("scores",), ("scores", "scaled", "masked", "weights"))
     page.numbers(computed, *names("scores"))
     source.show(attention)
 elif section == "scale":

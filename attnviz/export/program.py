@@ -76,7 +76,7 @@ def _start(run: Run, given: list[Part]) -> str:
     lines = ["import base64", ""] if packed else []
     lines += ["import torch", "", "torch.set_printoptions(precision=4, sci_mode=False)"]
     lines += ["", "", UNPACK, ""] if packed else []
-    return "\n".join([*lines, f"tokens = {[list(sequence) for sequence in run.tokens]!a}"])
+    return "\n".join([*lines, f"tokens = {[list(sequence) for sequence in run.tokens]!r}"])
 
 
 def _projected(experiment: Experiment, run: Run) -> list[Part]:

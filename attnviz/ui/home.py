@@ -13,16 +13,18 @@ import streamlit as st
 from attnviz import __version__, locale
 from attnviz.experiment import to_query
 from attnviz.export.program import About
+from attnviz.figures.layout import names
 from attnviz.figures.panels import within
 from attnviz.figures.text import cut, visible
 from attnviz.figures.titles import plain_symbol
+from attnviz.limits import TOKENS
 from attnviz.locale import _
 from attnviz.ui import board, state, tables
 from attnviz.ui.compute import Computed
 
 
 class Taken(NamedTuple):
-    """What is taken home, as it was when the menu was opened: files are made on another thread, after a click."""
+    """What is taken home, as it was when it was offered: files are made on another thread, after a click."""
 
     computed: Computed
     about: About
@@ -32,22 +34,27 @@ class Taken(NamedTuple):
     language: str
 
 
-def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], matrices: tuple[str, ...]) -> None:
-    """Offer the view as files: the blocks of the board with the cells of `steps`, and each of the matrices."""
-    if computed.run.trace is None:
+def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...]) -> None:
+    """Offer the view as files: the blocks of the board with the cells of `steps`, and each of their matrices."""
+    expander = st.expander(_("Take it home"), key="home", on_change="rerun")
+    if not expander.open:  # a closed one costs nothing
         return
-    popover = st.popover(_("Take it home"), key="home", width="content", on_change="rerun")
-    if not popover.open:  # a closed one costs nothing
-        return
-    taken = _taken(computed, blocks, steps)
-    with popover:
+    with expander:
+        if computed.run.trace is None or computed.run.long is not None:
+            words = _("A text of more than {n} tokens is not held whole: take its pictures, or shorten it.")
+            st.caption(words.format(n=TOKENS))
+            return
         st.caption(_("Each file carries the link to this view."))
-        _offer(_("Page that works offline (HTML)"), taken, "html", "text/html", _page)
-        _offer(_("Program in Python (torch alone)"), taken, "py", "text/x-python", _script)
-        _offer(_("Notebook"), taken, "ipynb", "application/x-ipynb+json", _notebook)
-        _offer(_("All tensors (safetensors)"), taken, "safetensors", "application/octet-stream", _tensors)
+        taken = _taken(computed, blocks, steps)
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            name = st.selectbox(_("Matrix"), matrices, format_func=plain_symbol, key="home:matrix", width=140)
+            _offer(_("Page that works offline (HTML)"), taken, "html", "text/html", _page)
+            _offer(_("Program in Python (torch alone)"), taken, "py", "text/x-python", _script)
+            _offer(_("Notebook"), taken, "ipynb", "application/x-ipynb+json", _notebook)
+            _offer(_("All tensors (safetensors)"), taken, "safetensors", "application/octet-stream", _tensors)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            matrices = list(dict.fromkeys(name for block in blocks for name in names(block) if name != "key_t"))
+            last = len(matrices) - 1
+            name = st.selectbox(_("Matrix"), matrices, last, format_func=plain_symbol, key="home:matrix", width=150)
             _offer(_("Table (CSV)"), taken, f"{name}.csv", "text/csv", partial(_table, name=name))
 
 
@@ -58,7 +65,7 @@ def _taken(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...]) 
     words = visible(" ".join(computed.run.tokens[computed.view.b]))
     page = urlsplit(st.context.url or "")
     query = to_query(state.experiment(), view)
-    link = page._replace(query=query, fragment="").geturl()
+    link = page._replace(path=page.path or "/", query=query, fragment="").geturl()
     about = About(cut(f"attnviz · {words}", 500), link, __version__)
     return Taken(now, about, blocks, steps, st.context.theme.type == "dark", state.language())
 
@@ -68,7 +75,7 @@ def _offer(words: str, taken: Taken, ending: str, mime: str, make: Callable[[Tak
         locale.use(taken.language)
         return make(taken)
 
-    st.download_button(words, made, f"attnviz.{ending}", mime, key=f"home:{ending}", on_click="ignore", width="stretch")
+    st.download_button(words, made, f"attnviz.{ending}", mime, key=f"home:{ending}", on_click="ignore")
 
 
 def _page(taken: Taken) -> str:

@@ -34,13 +34,8 @@ export default function ({ data, parentElement }) {
         const save = line.appendChild(make("button", format.toUpperCase()));
         save.setAttribute("aria-label", format.toUpperCase() + " " + (i + 1));
         save.onclick = async () => {
-          save.disabled = true;
           const about = { title: data.title, link: location.href, version: data.version };
-          try {
-            await saveChart(gd, data.file + "-" + (i + 1), format, about, look());
-          } finally {
-            save.disabled = false;
-          }
+          await saveChart(gd, data.file + "-" + (i + 1), format, about, look());
         };
       }
     });
