@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from attnviz.experiment import Experiment as Experiment
     from attnviz.experiment import View as View
     from attnviz.figures.notebook import board as board
+    from attnviz.figures.show import show as show
     from attnviz.links import from_query as from_query
     from attnviz.links import to_query as to_query
 
@@ -35,6 +36,7 @@ _HOMES = {
     "from_query": "attnviz.links",
     "to_query": "attnviz.links",
     "board": "attnviz.figures.notebook",
+    "show": "attnviz.figures.show",
 }
 __all__ = [*_HOMES, "__version__"]
 

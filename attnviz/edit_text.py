@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from attnviz.edits import EDITS, Cells, Index, can_exist, to_float32
 from attnviz.fields import NUMBER
 
-_INDEX = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,2}")
+_INDEX = re.compile(r"[0-9]{1,5}(\.[0-9]{1,5}){0,2}")
 
 
 def write_edits(edits: Mapping[str, Cells]) -> str:

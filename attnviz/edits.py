@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from attnviz.fields import shown
-from attnviz.limits import LIMITS, SEQUENCES, TOKENS
+from attnviz.limits import LIMITS, LONG_TOKENS, SEQUENCES
 
 Index = tuple[int, ...]
 Cells = tuple[tuple[Index, float], ...]
@@ -27,7 +27,7 @@ LETTERS = {
 }
 EDITS = tuple(LETTERS)
 _FEATURES = int(LIMITS["d_k"].high * LIMITS["n_heads"].high)  # d_v has the limits of d_k
-_MOST = {"b": SEQUENCES, "s": TOKENS, "u": TOKENS, "m": int(LIMITS["d_model"].high)}
+_MOST = {"b": SEQUENCES, "s": LONG_TOKENS, "u": LONG_TOKENS, "m": int(LIMITS["d_model"].high)}
 _MOST |= {"h*k": _FEATURES, "h*d": _FEATURES}
 
 

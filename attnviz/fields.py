@@ -45,6 +45,11 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "beside": ("none", "layers", "places"),
     "part": ("encoder", "decoder", "cross"),
     "statistic": ("previous", "next", "first", "itself", "same", "induction", "separator", "entropy", "distance"),
+    "map_scale": ("auto", "linear", "sqrt", "log", "rows"),
+    "example": ("none", "right", "scale", "axis", "swapped", "late", "sigmoid", "maps"),
+    "axes": ("auto", "plain", "h", "b", "l", "bh", "lh", "lbh", "behind", "merged"),
+    "given_mask": ("file", "none", "causal"),
+    "rotary": ("none", "half", "interleaved"),
 }
 
 # A number, or the name of a page, as text in a link. ASCII only: int() and float() also read "١" and "1_0".

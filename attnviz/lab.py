@@ -87,8 +87,29 @@ class Lab:
     silenced: str = ""  # heads and edges that are knocked out
     statistic: str = "previous"  # by which heads are told apart
     ranked: bool = False  # the heads of the highest statistic come first
+    least: float = 0.0  # this and the next: of the statistic, for a head to be shown
+    most: float = 32_768.0
     other_layer: int = 0  # this and the next: the head beside
     other_head: int = 0
+    # the map of a long text
+    map_scale: str = "auto"  # of its colours
+    map_s: int = 0  # the first query token of the window that is shown, and its end; 0 is the end of the text
+    map_s_end: int = 0
+    map_u: int = 0  # the same of the key tokens
+    map_u_end: int = 0
+    # tensors from a file
+    example: str = "none"
+    brought: bool = False  # a file was there: a link cannot carry it, and says so
+    axes: str = "auto"  # which axes stand before tokens: see models.files_axes
+    sample: int = 0  # the sequence of the batch
+    labels: str = ""  # the tokens, between blanks
+    given_mask: str = "file"
+    given_scale: float = 0.0
+    given_softcap: float = 0.0
+    given_d_model: int = 0
+    rotary: str = "none"
+    rotary_base: float = 10_000.0
+    merged_heads: int = 0
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from attnviz.core.attention import AttentionTrace
     from attnviz.core.rotary import Rotary
     from attnviz.experiment import Experiment
+    from attnviz.long import Long
 
 PAD = "[pad]"  # stands after the last token of a shorter sequence, so that all are equally long
 
@@ -37,6 +38,42 @@ class Run(NamedTuple):
     rotary: Rotary | None = None  # how queries and keys were rotated
     projected_query: Tensor | None = None  # (b, h, s, k), edits applied, before rotation; without one trace.query
     projected_key: Tensor | None = None  # (b, h_kv, u, k), edits applied, before rotation; without one trace.key
+    long: Long | None = None  # one head of one sequence, in place of a trace that would be too large: see long.of
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether something is added to the scaled scores."""
+        return self.mask is not None if self.long is None else self.has_mask or self.has_cost
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether a mask hides something."""
+        return self.seen is not None if self.long is None else self.long.hides
+
+    @property
+    def has_cost(self) -> bool:
+        """Whether ALiBi adds a cost of distance."""
+        return self.bias is not None if self.long is None else self.long.slope is not None
+
+    def hides(self, b: int, s: int, u: int) -> bool:
+        """Whether the mask hides key token u of sequence b from query token s."""
+        if self.long is not None:
+            seen = self.long.seen(s, s + 1)
+            return seen is not None and not bool(seen[0, u])
+        return self.seen is not None and not bool(self.seen[b, 0, s, u])
+
+    def cost(self, h: int, s: int, u: int) -> float:
+        """What ALiBi adds for the distance from s to u; 0 without it."""
+        if self.long is not None:
+            bias = self.long.bias(s, s + 1)
+            return 0.0 if bias is None else float(bias[0, u])
+        return 0.0 if self.bias is None else float(self.bias[h, s, u])
+
+    def sees_nothing(self, b: int, h: int, s: int) -> bool:
+        """Whether query token s may attend nowhere."""
+        if self.long is not None:
+            return bool(self.long.rows(s, s + 1).masked.isneginf().all())
+        return self.trace is not None and bool(self.trace.masked[b, h, s].isneginf().all())
 
 
 def run(experiment: Experiment) -> Run:
@@ -48,24 +85,16 @@ def run(experiment: Experiment) -> Run:
     """
     # Imported here, so that a link is read before torch is loaded.
     from attnviz.core.attention import attention, project
-    from attnviz.core.embeddings import weight
     from attnviz.core.heads import split_heads
     from attnviz.core.masks import combine
     from attnviz.core.positions import Rotary, alibi, rotate
 
     e, n_kv_heads = experiment, experiment.n_kv_heads or experiment.n_heads
-    unused: list[tuple[str, tuple[int, ...]]] = []
-    lengths = tuple(map(len, e.sequences))
-    n = max(lengths, default=0)
-    tokens = tuple(sequence + (PAD,) * (n - len(sequence)) for sequence in e.sequences)
-    scale = {"sqrt": e.d_k**-0.5, "d_k": 1 / e.d_k, "none": 1.0}[e.scale] / e.temperature
-
-    x = _edited(e, "x", _embedded(e, n), unused)  # (b, s, m)
-    w_q = _edited(e, "w_q", weight("w_q", e.d_model, e.n_heads * e.d_k, e.seed), unused)  # (m, h*k)
-    w_k = _edited(e, "w_k", weight("w_k", e.d_model, n_kv_heads * e.d_k, e.seed), unused)  # (m, h_kv*k)
-    w_v = _edited(e, "w_v", weight("w_v", e.d_model, n_kv_heads * e.d_v, e.seed), unused)  # (m, h_kv*d)
+    given = without_trace(e)
+    n = given.x.shape[1]
     if e.trace_bytes(n) > TRACE_BYTES:
-        return Run(tokens, x, w_q, w_k, w_v, None, None, lengths, scale, tuple(unused))
+        return given
+    x, w_q, w_k, w_v, lengths, unused = given.x, given.w_q, given.w_k, given.w_v, given.lengths, list(given.unused)
 
     q = _edited(e, "q", project(x, w_q), unused)  # (b, s, h*k)
     k = _edited(e, "k", project(x, w_k), unused)  # (b, u, h_kv*k)
@@ -80,18 +109,53 @@ def run(experiment: Experiment) -> Run:
     mask = seen
     if bias is not None:
         mask = combine(seen, bias.expand(len(lengths), -1, -1, -1))  # (b, h, s, u)
-    trace = attention(*turned, value, mask=mask, scale=scale)
-    whole = Run(tokens, x, w_q, w_k, w_v, mask, trace, lengths, scale, tuple(unused))
-    return whole._replace(seen=seen, bias=bias, rotary=rotary, projected_query=query, projected_key=key)
+    trace = attention(*turned, value, mask=mask, scale=given.scale)
+    return given._replace(
+        mask=mask,
+        trace=trace,
+        unused=tuple(unused),
+        seen=seen,
+        bias=bias,
+        rotary=rotary,
+        projected_query=query,
+        projected_key=key,
+    )
 
 
-def _embedded(e: Experiment, n: int) -> Tensor:
-    """The vectors of all tokens with their positions: (b, s=n, m), 0 where padded."""
+def without_trace(experiment: Experiment, vectors: Tensor | None = None) -> Run:
+    """Compute what comes before attention: tokens, x and the weights.
+
+    vectors is embedded(experiment), where it has been made before: that takes longest.
+
+    >>> from attnviz.experiment import Experiment
+    >>> without_trace(Experiment("the cat sat")).x.shape
+    torch.Size([1, 3, 8])
+    """
+    from attnviz.core.embeddings import weight
+
+    e, n_kv_heads = experiment, experiment.n_kv_heads or experiment.n_heads
+    unused: list[tuple[str, tuple[int, ...]]] = []
+    lengths = tuple(map(len, e.sequences))
+    n = max(lengths, default=0)
+    tokens = tuple(sequence + (PAD,) * (n - len(sequence)) for sequence in e.sequences)
+    scale = {"sqrt": e.d_k**-0.5, "d_k": 1 / e.d_k, "none": 1.0}[e.scale] / e.temperature
+
+    vectors = embedded(e) if vectors is None else vectors.clone() if "x" in e.edits else vectors
+    x = _edited(e, "x", vectors, unused)  # (b, s, m)
+    w_q = _edited(e, "w_q", weight("w_q", e.d_model, e.n_heads * e.d_k, e.seed), unused)  # (m, h*k)
+    w_k = _edited(e, "w_k", weight("w_k", e.d_model, n_kv_heads * e.d_k, e.seed), unused)  # (m, h_kv*k)
+    w_v = _edited(e, "w_v", weight("w_v", e.d_model, n_kv_heads * e.d_v, e.seed), unused)  # (m, h_kv*d)
+    return Run(tokens, x, w_q, w_k, w_v, None, None, lengths, scale, tuple(unused))
+
+
+def embedded(e: Experiment) -> Tensor:
+    """Return the vectors of all tokens with their positions, no edits in them: (b, s, m), 0 where padded."""
     import torch
 
     from attnviz.core.embeddings import embed
     from attnviz.core.positions import learned, sinusoidal
 
+    n = max(map(len, e.sequences), default=0)
     x = torch.zeros(len(e.sequences), n, e.d_model)  # (b, s, m)
     vectors = embed([token for sequence in e.sequences for token in sequence], e.d_model, e.seed)  # (tokens, m)
     places = None

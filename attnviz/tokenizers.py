@@ -1,8 +1,10 @@
 """Text to tokens, in three ways: words, characters, or as typed with spaces as the borders."""
 
+import re
 from functools import lru_cache
 from typing import Any
 
+_UNSAFE = re.compile("[\0\ud800-\udfff]")
 TOKENIZERS = ("words", "characters", "spaces")
 
 # \X is a grapheme cluster: what a reader calls one character, say a letter with its accents or an emoji of
@@ -43,7 +45,7 @@ def clean(text: str) -> str:
     """
     if text.isascii():
         return text.replace("\0", "\ufffd")
-    return "".join("\ufffd" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
+    return _UNSAFE.sub("\ufffd", text)
 
 
 @lru_cache(maxsize=len(TOKENIZERS))

@@ -11,6 +11,7 @@ from attnviz.ui.training import asked, curves, heads, home, jobs, replay, settin
 
 routing.require_app()
 process.settle()
+home.come_back()
 st.session_state["_tables"] = []
 st.markdown(
     _(

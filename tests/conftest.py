@@ -8,6 +8,9 @@ from hypothesis import settings
 
 from attnviz import locale
 
+# No test asks the real hub. Read when transformers is imported, so set before any test is.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
 # A shared machine is slow at times: no deadline for one example. CI draws the same examples every time.
 settings.register_profile("attnviz", deadline=None, derandomize=bool(os.environ.get("CI")), print_blob=True)
 settings.load_profile("attnviz")

@@ -6,8 +6,9 @@
 # 2. requirements.txt and tests/requirements.txt are installed into it, and the packages of trained models.
 # 3. A real browser: Chromium or Chrome on the path, else Playwright's own download, else, for root on a
 #    distribution with apt-get, its chromium package. Without one this script fails: browser tests are not optional.
+#    For the last, its nginx too; the one test that needs it is skipped without.
 # 4. tests/check.sh (lint, format, types), then every test: those without a browser on all cores, then those in the
-#    browser one after another. Arguments go to both; where they choose tests of one kind alone, that is no failure.
+#    browser two at a time. Arguments go to both; where they choose tests of one kind alone, that is no failure.
 # Safe to repeat; the second run only checks that all is there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -68,6 +69,11 @@ if command -v fc-list >/dev/null && [ -z "$(fc-list :lang=zh-cn family)" ]; then
     [ -n "$(fc-list :lang=zh-cn family)" ] || say "warning: no font for Chinese; screenshots will show boxes"
 fi
 
+# nginx, for the test of three replicas behind it, which says why it is skipped where there is none
+if ! PATH=$PATH:/usr/sbin command -v nginx >/dev/null && as_root_with_apt; then
+    RUNLEVEL=1 apt_install 120 nginx-light || say "the distribution's nginx did not come"   # 1: no service is started
+fi
+
 # 4. the checks and the tests
 say "lint, format, types"
 bash tests/check.sh
@@ -77,7 +83,9 @@ run_tests() {   # pytest ends with 5 when it was given no test to run
     [ "$status" = 0 ] || { [ "$status" = 5 ] && [ "$chosen" = yes ]; }
 }
 chosen=no; [ $# = 0 ] || chosen=yes
+# Each worker has a core: torch on more threads than that waits for itself most of the time.
 say "tests without a browser"
-run_tests -n auto --dist worksteal --ignore tests/browser "$@"
+OMP_NUM_THREADS=1 run_tests -n auto --dist worksteal --ignore tests/browser "$@"
+# Each worker has an app and a browser of its own, which between them wait as often as they compute.
 say "tests in the browser"
-run_tests tests/browser "$@"
+run_tests -n 2 --dist worksteal tests/browser "$@"

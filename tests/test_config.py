@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from streamlit import config
 
+from attnviz.limits import FILE_BYTES
+
 CONFIG = tomllib.loads((Path(__file__).parents[1] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 LETTER_COLOURS = ("orange", "blue", "gray", "violet", "green", "yellow", "red")
 
@@ -48,6 +50,14 @@ def test_nothing_leaves_the_machine_and_no_traceback_is_shown() -> None:
     assert options["browser.gatherUsageStats"] is False
     assert options["client.showErrorDetails"] == "none"
     assert "http" not in str(options)
+
+
+def test_what_foreign_pages_could_use_is_shut() -> None:
+    options = flat(CONFIG)
+    assert options["server.enableXsrfProtection"] and options["server.enableCORS"]
+    assert not options["server.enableStaticServing"] and not options["server.enableAgentApi"]
+    assert options["server.address"] == "127.0.0.1"
+    assert options["server.maxUploadSize"] == FILE_BYTES // 2**20 and options["server.maxMessageSize"] <= 50
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

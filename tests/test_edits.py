@@ -14,7 +14,7 @@ from attnviz.edits import EDITS, LETTERS, can_exist, check_cells, check_matrix, 
 from attnviz.experiment import Experiment
 
 floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
-MOST = {"b": 8, "s": 512, "u": 512, "m": 64, "h*k": 512, "h*d": 512}
+MOST = {"b": 8, "s": 32_768, "u": 32_768, "m": 64, "h*k": 512, "h*d": 512}
 
 
 @st.composite
@@ -74,7 +74,7 @@ def test_a_row_is_written_as_a_run() -> None:
         ("w_q~0.0.0_1", "out_of_range"),
         ("w_q~64.0_1", "out_of_range"),
         ("w_q~0.511_1_1", "out_of_range"),
-        ("w_q~0.99999_1", "malformed"),
+        ("w_q~0.999999_1", "malformed"),
         ("text~0.0_1", "unknown"),
         ("0.0_1", ""),
         ("", "unknown"),
@@ -131,7 +131,7 @@ def test_a_matrix_may_be_lists_tuples_or_a_tensor(matrix: Any) -> None:
         ),
         ("w_q", (((0,), 1),), r"^an index of w_q must be .*, not \(0,\)$"),
         ("w_q", (((0, 1.0), 1),), r"^an index of w_q must be .*, not \(0, 1.0\)$"),
-        ("x", (((8, 0, 0), 1),), r"^an index of x must be .* b < 8, s < 512, m < 64, not \(8, 0, 0\)$"),
+        ("x", (((8, 0, 0), 1),), r"^an index of x must be .* b < 8, s < 32768, m < 64, not \(8, 0, 0\)$"),
     ],
 )
 def test_what_is_refused_is_named(name: str, edit: Any, message: str) -> None:

@@ -34,11 +34,11 @@ def test_the_steps_are_the_cores() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"text": None}, r"^text must be a string of at most 100000 characters, not None$"),
+        ({"text": None}, r"^text must be a string of at most 400000 characters, not None$"),
         ({"text": b"a"}, r"^text must be a string of .*, not b'a'$"),
         (
             {"text": "a" * (TEXT_CHARS + 1)},
-            r"^text must be a string of at most 100000 characters, not 100001$",
+            r"^text must be a string of at most 400000 characters, not 400001$",
         ),
         ({"tokenizer": "word"}, r"^tokenizer must be one of words, characters, spaces, not 'word'$"),
         ({"scale": 2}, r"^scale must be one of sqrt, d_k, none, not 2$"),

@@ -70,7 +70,7 @@ def loaded(names: list[str], root: Path = ROOT) -> list[str]:
     command = [sys.executable, "-c", program]
     # It knows its own packages and the project's, whatever the tests were started with.
     environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

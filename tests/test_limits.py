@@ -48,7 +48,12 @@ def test_whole_numbers_have_whole_limits() -> None:
         "dropout",
         "lookup",
         "sharpness",
+        "least",
+        "most",
         "learning_rate",
+        "given_scale",
+        "given_softcap",
+        "rotary_base",
     }
     for name, limit in LIMITS.items():
         kinds = {type(value) for value in limit}

@@ -8,6 +8,7 @@ numbers are named together. diagnose_weights, for weights alone, stands in diagn
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from torch import Tensor
 
@@ -20,7 +21,7 @@ from attnviz.core.diagnosis_masks import other_masks, split_mask
 from attnviz.core.diagnosis_recipes import Given, Recipe
 from attnviz.core.diagnosis_result import Diagnosis, Finding, first_difference
 from attnviz.core.diagnosis_screening import compare
-from attnviz.core.diagnosis_search import Search
+from attnviz.core.diagnosis_search import Search, on_one_thread
 from attnviz.core.diagnosis_weights import diagnose_weights
 from attnviz.core.rotary import Rotary
 from attnviz.core.shapes import widened
@@ -40,13 +41,15 @@ def diagnose(
     softcap: float | None = None,
     rotary: Rotary | None = None,
     d_model: int | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Diagnosis:
     """Say what somebody computed who was to compute attention(query, key, value): by which mistake, if any.
 
     query (..., s, k), key (..., u, k), value (..., u, d), mask, scale and softcap as attention takes them, and as
     they were meant; a floating mask hides where it adds -1e4 or less. weights (..., s, u) and output (..., s, d)
     are the numbers that were got, at least one; an output may also have its heads merged, (..., s, h*d), and
-    weights may lack the head axis. rotary: query and key come before it. d_model is h*k when None.
+    weights may lack the head axis. rotary: query and key come before it. d_model is h*k when None. progress is told
+    how many hypotheses were tried so far; what it raises ends the search.
     Raises ValueError for shapes, numbers that are not finite in the inputs, and where there is nothing to explain;
     TypeError for dtypes.
 
@@ -60,6 +63,18 @@ def diagnose(
     given = _given(query, key, value, mask, scale, softcap, rotary)
     if weights is None and output is None:
         raise ValueError("weights, output: expected at least one of them, got neither")
+    with on_one_thread():
+        return _diagnosed(given, query, weights, output, d_model, progress)
+
+
+def _diagnosed(
+    given: Given,
+    query: Tensor,
+    weights: Tensor | None,
+    output: Tensor | None,
+    d_model: int | None,
+    progress: Callable[[int], None] | None,
+) -> Diagnosis:
     expected = compute(given, Recipe())
     claimed = (weights, output)
     layout = ""
@@ -80,7 +95,7 @@ def diagnose(
         # An average is right where all heads are the same, and what is said of it then would be a guess.
         return Diagnosis(turned, not turned, "weights" if turned else None, residual=residual)
 
-    search = Search(given, d_model, expected)
+    search = Search(given, d_model, expected, progress)
     found, unexplained = _explained(search, whole, parts, wrong)
     found = (*turned, *found)
     steps = [STEPS[finding.cause] for finding in found]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
+import torch
 from torch import Tensor
 
 from attnviz.core.diagnosis_causes import Change, changes
@@ -17,13 +19,39 @@ from attnviz.core.diagnosis_screening import Fit, compare, explains, fit, sample
 _READ_OFF = ("fitted", "dropped")  # choices whose number is found in the claim
 
 
+@contextmanager
+def on_one_thread() -> Iterator[None]:
+    """Let torch compute on the calling thread alone: hypotheses are many and small, and waking others costs more.
+
+    >>> with on_one_thread():
+    ...     torch.get_num_threads()
+    1
+    """
+    before = torch.get_num_threads()
+    if before == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 class Search:
     """The search for one diagnosis: what can be wrong with these inputs is listed once."""
 
-    def __init__(self, given: Given, d_model: int | None, expected: Computed) -> None:
+    def __init__(
+        self,
+        given: Given,
+        d_model: int | None,
+        expected: Computed,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
         self.given = given
         self.changes = changes(given, d_model=d_model)
         self.expected = expected
+        self._progress, self._n_tried = progress, 0
 
     def findings(self, claim: Claim, names: tuple[str, ...]) -> tuple[Finding, ...] | None:
         """The causes that reproduce a claim, one or two; None where there are none."""
@@ -45,11 +73,17 @@ class Search:
         before = compare(self.expected, claim)
         for each in every:
             if each.recipe not in known:
+                self._tell()
                 tried = fit(self.given, each.recipe, claim, sample)
                 known[each.recipe] = explains(self.given, each.recipe, claim, before) if tried.excess <= 1 else None
         passing = [(each, found) for each in every if (found := known[each.recipe]) is not None]
         closest = min((found.spread for _, found in passing), default=0.0)
         return [(each, found) for each, found in passing if found.spread <= max(4 * closest, 4 * claim.eps)]
+
+    def _tell(self) -> None:
+        self._n_tried += 1
+        if self._progress is not None:
+            self._progress(self._n_tried)
 
     def _named(
         self, passing: list[tuple[Hypothesis, Fit]], claim: Claim, names: tuple[str, ...]

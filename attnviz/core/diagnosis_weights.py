@@ -58,7 +58,14 @@ def diagnose_weights(weights: Tensor, mask: Tensor | None = None) -> Diagnosis:
         findings += hidden
     steps = [_ALL[finding.cause] for finding in findings]
     first = "masked" if "masked" in steps else ("weights" if steps else None)
-    return Diagnosis(tuple(findings), not findings, first, (), max((each[1] for each in findings), default=0.0))
+    residual = max((each[1] for each in findings), default=_off(wide))
+    return Diagnosis(tuple(findings), not findings, first, (), residual)
+
+
+def _off(weights: Tensor) -> float:
+    """How far the sum of a row that is not empty is from 1, at most."""
+    sums = weights.sum(dim=-1)
+    return float(torch.where(sums == 0, 0, (sums - 1).abs()).amax())
 
 
 def _found(cause: str, before: float, after: float, same: tuple[str, ...] = (), value: float | None = None) -> Finding:

@@ -18,11 +18,17 @@ from torch import Tensor
 
 from attnviz.core.shapes import check_count
 
+_NAME = 64  # letters of a name up to which its numbers are kept: one name may be a text of half a megabyte
 _BLOCK = 16  # torch draws float64 normals in blocks of 16, and in another order when there are fewer
 
 
-@lru_cache(maxsize=8192)  # 4 MB of what is drawn again with every key that is typed; nobody writes into it
 def _draw(kind: str, name: str, seed: int, n: int) -> Tensor:
+    """n standard normal float64 numbers that belong to (kind, name, seed)."""
+    return (_drawn if len(name) <= _NAME else _drawn.__wrapped__)(kind, name, seed, n)
+
+
+@lru_cache(maxsize=8192)  # 4 MB of what is drawn again with every key that is typed; nobody writes into it
+def _drawn(kind: str, name: str, seed: int, n: int) -> Tensor:
     """n standard normal float64 numbers that belong to (kind, name, seed).
 
     Whole blocks are drawn and cut, so that a longer vector begins with the shorter one: a d_model raised from

@@ -9,7 +9,7 @@ Rows are computed a piece at a time by core.attention, over all keys that they m
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 import torch
@@ -18,20 +18,13 @@ from torch import Tensor
 from attnviz.core import masks
 from attnviz.core.attention import _check, attention
 from attnviz.core.heads import shared_by
+from attnviz.core.pooling_cells import PooledMap as PooledMap
+from attnviz.core.pooling_cells import Window, block_of, edges_of, pool_axis, sizes_of
 from attnviz.core.shapes import broadcast, check_count, meet, widened
 
-Window = Sequence[int] | slice
 Progress = Callable[[float], bool | None]  # is told the share that is done, 0 to 1; False stops the work
+RowsMask = Callable[[int, int], Tensor]  # the mask of query tokens first to end - 1: (rows, u)
 _PIECE = 2**22  # weights computed at once: 16 MB in float32; in smaller pieces, threads wait for each other more often
-
-
-class PooledMap(NamedTuple):
-    """A map of at most size x size cells, and which tokens each cell stands for."""
-
-    values: Tensor  # (..., rows, columns)  of each cell the largest weight, or the mean
-    row_edges: tuple[int, ...]  # row i holds the query tokens row_edges[i] to row_edges[i + 1] - 1
-    col_edges: tuple[int, ...]  # column j holds the key tokens col_edges[j] to col_edges[j + 1] - 1
-    exact: bool  # each cell is one query and one key token: nothing is pooled
 
 
 class Stopped(Exception):
@@ -42,7 +35,7 @@ def pooled_weights(
     query: Tensor,
     key: Tensor,
     *,
-    mask: Tensor | Literal["causal"] | None = None,
+    mask: Tensor | RowsMask | Literal["causal"] | None = None,
     scale: float | None = None,
     softcap: float | None = None,
     rows: Window | None = None,
@@ -57,8 +50,9 @@ def pooled_weights(
     ceil(s / size) query tokens by ceil(u / size) key tokens of the window, the last of an axis what is left.
     rows and cols: (first, end) or a slice, end not included; all tokens when None. Each row's softmax is over all
     keys, whatever cols shows. mask: as attention takes it, or "causal", masks.causal(s, u), of which what is
-    hidden is not computed. Leading axes, heads, scale and softcap are those of attention. dtype and device are
-    kept; half precision is computed in float32. The values carry no gradient.
+    hidden is not computed, or a function mask(first, end) -> (rows, u) for query tokens first to end - 1, which
+    serves all leading axes, where the whole mask would be too large. Leading axes, heads, scale and softcap are
+    those of attention. dtype and device are kept; half precision is computed in float32. The values carry no gradient.
     progress is told the share of the work that is done after each piece; False from it raises Stopped.
     Raises ValueError for shapes and numbers, TypeError for dtypes, that do not fit.
     Source: Vaswani et al. 2017, equation 1; rows in pieces: Rabe and Staats 2021, section 2.
@@ -72,20 +66,18 @@ def pooled_weights(
     tensor([[[0.2500, 0.2500],
              [0.2000, 0.2000]]])
     """
-    causal, given = False, None
-    if not isinstance(mask, str):
-        given = mask
-    elif mask == "causal":
-        causal = True
-    else:
+    if isinstance(mask, str) and mask != "causal":
         raise ValueError(f"mask: expected a torch.Tensor, 'causal' or None, got {mask!r}")
+    causal, of_rows, given = isinstance(mask, str), None, None
+    if not isinstance(mask, str):
+        of_rows, given = (mask, None) if callable(mask) else (None, mask)
     _check(query, key, key, given, softcap, None)
     if reduce not in ("max", "mean"):
         raise ValueError(f"reduce: expected 'max' or 'mean', got {reduce!r}")
     size = check_count("size", size, low=1)
     n_query, n_key = query.shape[-2], key.shape[-2]
-    row_edges, col_edges = _edges("rows", "s", rows, n_query, size), _edges("cols", "u", cols, n_key, size)
-    blocks = _block(row_edges), _block(col_edges)
+    row_edges, col_edges = edges_of("rows", "s", rows, n_query, size), edges_of("cols", "u", cols, n_key, size)
+    blocks = block_of(row_edges), block_of(col_edges)
 
     asked, read = query.shape[:-2], key.shape[:-2]
     leading = broadcast(asked, shared_by(asked, read)) or ()
@@ -109,18 +101,20 @@ def pooled_weights(
             for piece, stop in pieces:
                 own = slice(piece.first, piece.end)
                 seen = of_mask if of_mask is None or len(of_mask) == 1 else of_mask[own]
-                if causal:
+                if of_rows is not None:
+                    seen = of_rows(piece.first, piece.end)  # (rows, u)
+                elif causal:
                     seen = masks.causal(piece.end - piece.first, stop, offset=piece.first).to(query.device)
                 near = of_key[:stop]
                 weights = attention(of_query[own], near, near[:, :0], mask=seen, scale=scale, softcap=softcap).weights
                 shown = weights[:, col_edges[0] : col_edges[-1]]  # (rows of the piece, u of the window)
-                cells = _pooled(_pooled(shown, -2, blocks[0], reduce), -1, blocks[1], reduce)
+                cells = pool_axis(pool_axis(shown, -2, blocks[0], reduce), -1, blocks[1], reduce)
                 # A cell taller than a piece comes in several: they are joined. No weight is below 0.
                 part = sums[index][piece.row : piece.row + cells.shape[0], : cells.shape[1]]
                 torch.maximum(part, cells, out=part) if reduce == "max" else part.add_(cells)
                 told.after((piece.end - piece.first) * stop)
         if reduce == "mean":
-            sums /= _sizes(row_edges, sums)[:, None] * _sizes(col_edges, sums)  # (rows, columns)
+            sums /= sizes_of(row_edges, sums)[:, None] * sizes_of(col_edges, sums)  # (rows, columns)
     return PooledMap(sums.to(query.dtype), row_edges, col_edges, blocks == (1, 1))
 
 
@@ -144,52 +138,45 @@ class _Told:
             raise Stopped
 
 
-def _edges(name: str, letter: str, window: Window | None, n: int, size: int) -> tuple[int, ...]:
-    """The first token of each cell, and the end of the last one."""
-    if window is None:
-        first, end = 0, n
-    elif isinstance(window, slice) and window.step in (None, 1):
-        first, end, _ = window.indices(n)
-        end = max(first, end)
-    elif isinstance(window, slice) or not isinstance(window, Sequence) or len(window) != 2:
-        raise TypeError(f"{name}: expected (first, end), a slice of step 1 or None, got {window!r}")
-    else:
-        first, end = (check_count(name, i) for i in window)
-    if not first <= end <= n:
-        raise ValueError(f"{name}: expected (first, end) with 0 <= first <= end <= {letter}={n}, got {(first, end)}")
-    block = max(1, -(-(end - first) // size))
-    return (*range(first, end, block), end)
-
-
-def _block(edges: tuple[int, ...]) -> int:
-    return edges[1] - edges[0] if len(edges) > 1 else 1  # the first cell is as large as any
-
-
 def _pieces(edges: tuple[int, ...], n_key: int) -> Iterator[_Piece]:
     most = max(1, _PIECE // max(1, n_key))  # rows
     at, last = 0, len(edges) - 1
     while at < last:
-        stop = at + max(1, most // _block(edges))
+        stop = at + max(1, most // block_of(edges))
         end = edges[min(stop, last)]
         yield from (_Piece(at, first, min(first + most, end)) for first in range(edges[at], end, most))
         at = stop
 
 
-def _pooled(x: Tensor, axis: int, block: int, reduce: str) -> Tensor:
-    """The largest, or the sum, of each `block` numbers along an axis, the last of them what is left."""
-    if block == 1:
-        return x
-    n = x.shape[axis]
-    whole = n // block * block
-    blocks: Tensor = x.narrow(axis, 0, whole).unflatten(axis, (whole // block, block))
-    pooled = blocks.amax(axis) if reduce == "max" else blocks.sum(axis)
-    if whole == n:
-        return pooled
-    rest = x.narrow(axis, whole, n - whole)
-    rest = rest.amax(axis, keepdim=True) if reduce == "max" else rest.sum(axis, keepdim=True)
-    return torch.cat((pooled, rest), axis)
+def pool(
+    weights: Tensor,
+    *,
+    rows: Window | None = None,
+    cols: Window | None = None,
+    size: int = 512,
+    reduce: Literal["max", "mean"] = "max",
+    progress: Progress | None = None,
+) -> PooledMap:
+    """Pool a matrix that is there already, as pooled_weights pools: weights (..., s, u) -> values (..., rows, columns).
 
+    Raises as pooled_weights does.
 
-def _sizes(edges: tuple[int, ...], like: Tensor) -> Tensor:
-    """How many tokens each cell has."""
-    return like.new_tensor([end - first for first, end in itertools.pairwise(edges)])
+    >>> pool(torch.eye(4), size=2).values
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    if reduce not in ("max", "mean"):
+        raise ValueError(f"reduce: expected 'max' or 'mean', got {reduce!r}")
+    if weights.ndim < 2:
+        raise ValueError(f"weights: expected (..., s, u), got {tuple(weights.shape)}")
+    size = check_count("size", size, low=1)
+    row_edges = edges_of("rows", "s", rows, weights.shape[-2], size)
+    col_edges = edges_of("cols", "u", cols, weights.shape[-1], size)
+    blocks = block_of(row_edges), block_of(col_edges)
+    shown = weights[..., row_edges[0] : row_edges[-1], col_edges[0] : col_edges[-1]]
+    cells = pool_axis(pool_axis(shown, -2, blocks[0], reduce), -1, blocks[1], reduce)
+    if reduce == "mean":
+        cells = cells / (sizes_of(row_edges, cells)[:, None] * sizes_of(col_edges, cells))  # (..., rows, columns)
+    if progress is not None and progress(1.0) is False:
+        raise Stopped
+    return PooledMap(cells, row_edges, col_edges, blocks == (1, 1))

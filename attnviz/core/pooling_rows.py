@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from attnviz.core.pooling import PooledMap, pooled_weights
+from attnviz.core.pooling import PooledMap, RowsMask, pooled_weights
 from attnviz.core.shapes import check_count, meet
 
-Mask = Tensor | Literal["causal"] | None
+Mask = Tensor | RowsMask | Literal["causal"] | None
 
 
 class Strongest(NamedTuple):

@@ -72,7 +72,7 @@ def specify(
             words = title(slot.panel, experiment, run, view, theme, difference)
             notes.append(note(words, slot.left, slot.title, layout.width, layout.height, theme))
         share_axes(layout, first, axes)
-        axes |= _colour_bars(layout, theme, difference, bars)
+        axes |= _colour_bars(layout, theme, difference, bars, run.long is not None)
         first += len(layout.slots)
     return frame(data, axes, notes, stacked[0].width, stacked[0].height, theme)
 
@@ -96,15 +96,21 @@ def is_share(panel: Panel, difference: bool) -> bool:
     return panel.name in SHARES and not difference
 
 
-def _colour_bars(layout: Layout, theme: Theme, difference: bool, names_: tuple[str, str]) -> dict[str, Any]:
-    """One bar for each scale of a block, in the free corner above its left factor."""
+def _colour_bars(layout: Layout, theme: Theme, difference: bool, names_: tuple[str, str], long: bool) -> dict[str, Any]:
+    """One bar for each scale of a block, in the free corner above its left factor.
+
+    Of a long text a weight of 1 is rare, and up to 1 a window would be blank: its scale ends at the largest weight.
+    """
     signed = [s.panel for s in layout.slots if not is_share(s.panel, difference) and s.panel.name != "row_sums"]
     finite = [np.abs(p.values[np.isfinite(p.values)]).max(initial=0.0) for p in signed]
     most = float(max(finite, default=0.0)) or 1.0
     words = _("difference from the unedited run") if difference else _("value, symmetric about 0")
     values = bar(words, 4.0, layout.top + 4.0, layout.width, layout.height)
     bars = {names_[0]: {"cmin": -most, "cmax": most, "colorscale": theme.signed} | values}
-    if any(is_share(s.panel, difference) for s in layout.slots):
-        shares = bar(_("weight, 0 to 1"), 4.0, layout.top + 56.0, layout.width, layout.height)
-        bars[names_[1]] = {"cmin": 0, "cmax": 1, "colorscale": theme.share} | shares
+    weights = [s.panel.values for s in layout.slots if is_share(s.panel, difference)]
+    if weights:
+        top = float(np.nan_to_num(weights[0]).max(initial=0.0)) if long else 1.0
+        words = _("weight, 0 to 1") if not long else _("weight, 0 to the largest here")
+        shares = bar(words, 4.0, layout.top + 56.0, layout.width, layout.height)
+        bars[names_[1]] = {"cmin": 0, "cmax": top or 1.0, "colorscale": theme.share} | shares
     return bars

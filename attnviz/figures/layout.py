@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from attnviz.figures.panels import AXES, Panel
 from attnviz.figures.text import cut, visible, width
+from attnviz.limits import NAME_CHARS
 
 # One block is one of the three steps: the right factors above, the left factor and the results below.
 BLOCKS: dict[str, tuple[tuple[str | None, ...], tuple[str, ...]]] = {
@@ -63,7 +64,7 @@ def names(block: str) -> tuple[str, ...]:
 def place(block: str, panels: Mapping[str, Panel], tokens: Sequence[str]) -> Layout:
     """Place the panels of one block; `tokens` are those of the chosen sequence."""
     above, below = BLOCKS[block]
-    widest = max((width(cut(visible(token), LABEL_MOST)) for token in _shown(panels, tokens)), default=0.0)
+    widest = max((width(cut(visible(token[:NAME_CHARS]), LABEL_MOST)) for token in _shown(panels, tokens)), default=0.0)
     cell, columns = _fit(block, panels, widest)
     row = min(cell, ROW_MOST)
     slanted = widest > cell - 3

@@ -2,9 +2,10 @@
 // chart, in the browser alone, and one tooltip names the cell. Reused by pages and by files that work offline.
 //
 // charts: [{gd, panels: [{name, axis, row, col, start: [row, column], symbol}]}]
-// spec:   {tokens, key_tokens (those of u, where they are others), letters: {s: "s", ...}, hues: {s: "#...", ...}, ground, ink, selected: {name, row, col} | null}
+// spec:   {tokens, key_tokens (those of u, where they are others; or the key of those that holdTokens keeps), letters: {s: "s", ...}, hues: {s: "#...", ...}, ground, ink, selected: {name, row, col} | null}
 // A panel of tiles has tile: {step: [rows, columns] from one to the next, gap (above each), each (cells a side of a block),
 // block (tokens a side), across, called: [...], top, chosen}: each is a head's map in bytes, the square root of a weight times top.
+// A panel of a long text has pooled: see pooled.js. Its axes count tokens, and a click on it names a cell's first tokens.
 // It reads _fullLayout[axis]._offset, ._length and .d2p of Plotly 7.1, which are not documented: a test pins them.
 function linkPanels(charts, spec, onCell, onZoom) {
   const SVG = "http://www.w3.org/2000/svg";
@@ -75,6 +76,10 @@ function linkPanels(charts, spec, onCell, onZoom) {
       for (const panel of chart.panels) {
         const [rows, columns] = size(chart, panel);
         if (!rows) continue;
+        if (panel.pooled) {
+          drawPooled(panel, hovered, spec, (...cells) => outline(chart, panel, ...cells));
+          continue;
+        }
         if (panel.tile) {
           if (panel.tile.chosen >= 0) outlineTile(chart, panel, panel.tile.chosen, 3);
           if (hovered && hovered.tile !== undefined) outlineTile(chart, panel, hovered.tile, 2);
@@ -104,7 +109,7 @@ function linkPanels(charts, spec, onCell, onZoom) {
       const L = chart.gd._fullLayout, [rows, columns] = size(chart, panel);
       const range = [...L["xaxis" + panel.axis].range, ...L["yaxis" + panel.axis].range].map(Number);
       const whole = [-0.5, columns - 0.5, rows - 0.5, -0.5];
-      if (range.some((value, i) => Math.abs(value - whole[i]) > 0.01)) zoom[panel.axis] = range;
+      if (panel.pooled || range.some((value, i) => Math.abs(value - whole[i]) > 0.01)) zoom[panel.axis] = range;
     }
     return zoom;
   };
@@ -115,12 +120,15 @@ function linkPanels(charts, spec, onCell, onZoom) {
     const panel = chart.panels.find((p) => "x" + p.axis === point.fullData.xaxis);
     if (!panel) return null;
     const [i, j] = point.pointIndex || point.pointNumber;
+    if (panel.pooled) return { panel, i, j, ...pooledFirst(panel.pooled, i, j) };
     return { panel, i, j, row: i + panel.start[0], col: j + panel.start[1] };
   };
 
+  const tokensOf = (letter) => heldTokens((letter === "u" && spec.key_tokens) || spec.tokens);
+
   const named = (letter, i) => {
     if (!letter) return "";
-    const tokens = letter === "u" ? spec.key_tokens || spec.tokens : letter === "s" ? spec.tokens : null;
+    const tokens = letter === "u" || letter === "s" ? tokensOf(letter) : null;
     const token = tokens ? " “" + tokens[i] + "”" : "";
     return (spec.letters[letter] || letter) + "=" + (i + 1) + token;
   };
@@ -137,7 +145,7 @@ function linkPanels(charts, spec, onCell, onZoom) {
   };
 
   const ofTokens = (letter, first, block) => {
-    const tokens = letter === "u" ? spec.key_tokens || spec.tokens : spec.tokens, last = Math.min(first + block, tokens.length);
+    const tokens = tokensOf(letter), last = Math.min(first + block, tokens.length);
     const more = block > 1 && last > first + 1 ? "–" + last : "";
     return (spec.letters[letter] || letter) + "=" + (first + 1) + more + (more ? "" : " “" + tokens[first] + "”");
   };
@@ -147,14 +155,23 @@ function linkPanels(charts, spec, onCell, onZoom) {
     if (!found) return onLeave();
     hovered = { tile: found.k };
     draw();
-    const value = Math.pow(cellValue(chart, cell) / top, 2).toFixed(2);
+    // A byte tells a weight of 0.004 to two digits, one below 0.002 to one.
+    const byte = cellValue(chart, cell), value = byte ? Math.pow(byte / top, 2).toPrecision(byte < 10 ? 1 : 2) : "0";
     const where = ofTokens("s", found.s * block, block) + "   " + ofTokens("u", found.u * block, block);
     showTip(called[found.k] + "   ≈ " + value + "\n" + where, event);
+  };
+
+  const onPooled = (cell, event) => {
+    const { band, words } = pooledCell(cell, event.points[0].fullData, spec);
+    hovered = { band };
+    draw();
+    showTip(words, event);
   };
 
   const onHover = (chart) => (event) => {
     const cell = cellOf(chart, event);
     if (!cell) return;
+    if (cell.panel.pooled) return onPooled(cell, event);
     if (cell.panel.tile) return onTile(chart, cell, event);
     hovered = {};
     if (cell.panel.row) hovered[cell.panel.row] = cell.row;
@@ -201,4 +218,9 @@ function linkPanels(charts, spec, onCell, onZoom) {
     draw();
   };
   return unlink;
+}
+
+// The tokens of a long text are sent once and named by a key afterwards; null where they have not come yet.
+function heldTokens(tokens) {
+  return typeof tokens === "string" ? (window.attnvizHeld || {})[tokens] || null : tokens;
 }

@@ -54,6 +54,7 @@ class Map(NamedTuple):
     # symmetric about 0
     scale: str = "signed"
     sums: str = ""  # "rows", "columns" or "both": their sums stand in the margins
+    least: float = 0.0  # to which a signed scale reaches at least, so that what rounding left is not painted as large
 
 
 class Window(NamedTuple):

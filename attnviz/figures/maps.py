@@ -127,7 +127,7 @@ def _colours(places: Sequence[Place], theme: Theme) -> Axes:
         off, on = theme.hole, theme.share[3][1]
         return {"cmin": 0, "cmax": 1, "colorscale": [(0, off), (0.5, off), (0.5, on), (1, on)]}
     finite = [np.abs(at.shown.values[np.isfinite(at.shown.values)]).max(initial=0.0) for at in places]
-    most = float(max(finite)) or 1.0
+    most = float(max(*finite, *(at.shown.map.least for at in places))) or 1.0
     if places[0].shown.map.scale.startswith("amount"):
         return {"cmin": 0, "cmax": most, "colorscale": theme.share}
     return {"cmin": -most, "cmax": most, "colorscale": theme.signed}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from torch import Tensor
 
 from attnviz.experiment import Experiment, Run, View
+from attnviz.figures.matrices import OF_ROWS, rows_of, shape
+from attnviz.figures.matrices import matrix as matrix
+from attnviz.figures.matrices import unrotated as unrotated
 from attnviz.limits import TOKENS_SHOWN
 
 if TYPE_CHECKING:
@@ -63,54 +66,27 @@ def panels(
     experiment: Experiment, run: Run, view: View, names: tuple[str, ...], base: Run | None = None
 ) -> dict[str, Panel]:
     """Return the named panels of sequence view.b and head view.h; with `base`, the difference to that run."""
-    return {name: _panel(experiment, run, view, name, base) for name in names}
+    near, before = _near(run, view, names), None if base is None else _near(base, view, names)
+    return {name: _panel(experiment, near, view, name, before) for name in names}
 
 
-def matrix(run: Run, name: str, b: int, h: int) -> Tensor:
-    """Return the whole matrix of one panel, (rows, columns): the tensor's own numbers.
-
-    A head h of the queries reads key-value head h // (n_heads / n_kv_heads).
-    """
-    trace = run.trace
-    if trace is None:
-        raise ValueError("run.trace must be a trace, not None: the experiment is above limits.TRACE_BYTES")
-    kv = h // (trace.query.shape[-3] // trace.key.shape[-3])
-    k, d = trace.key.shape[-1], trace.value.shape[-1]
-    whole = {
-        "x": lambda: run.x[b],
-        "w_q": lambda: run.w_q[:, h * k : (h + 1) * k],  # (m, h*k) -> (m, k)
-        "w_k": lambda: run.w_k[:, kv * k : (kv + 1) * k],
-        "w_v": lambda: run.w_v[:, kv * d : (kv + 1) * d],
-        "query": lambda: trace.query[b, h],
-        "key": lambda: trace.key[b, kv],
-        "value": lambda: trace.value[b, kv],
-        "key_t": lambda: trace.key[b, kv].mT,  # (u, k) -> (k, u)
-        "scores": lambda: trace.scores[b, h],
-        "scaled": lambda: trace.scaled[b, h],
-        "masked": lambda: trace.masked[b, h],
-        "weights": lambda: trace.weights[b, h],
-        "row_sums": lambda: trace.weights[b, h].sum(-1, keepdim=True),  # (s, u) -> (s, 1)
-        "output": lambda: trace.output[b, h],
-    }
-    return whole[name]()
-
-
-def unrotated(run: Run) -> Run:
-    """Return the run with its queries and keys as they were before rotation, which is what a person edits."""
-    if run.rotary is None or run.trace is None or run.projected_query is None or run.projected_key is None:
+def _near(run: Run, view: View, names: tuple[str, ...]) -> Run:
+    """Of a long text, compute the rows that are drawn, once for all panels."""
+    if run.long is None or not any(name in OF_ROWS for name in names):
         return run
-    return run._replace(trace=run.trace._replace(query=run.projected_query, key=run.projected_key))
+    rows = _window("s", len(run.long.query), view)
+    return run._replace(trace=run.long.rows(rows.start, rows.stop))
 
 
 def edited_cells(experiment: Experiment, run: Run, name: str, b: int, h: int) -> tuple[tuple[int, int], ...]:
     """Return the (row, column) of every cell of one panel that a person typed."""
     field = EDITED_BY.get(name)
     cells = experiment.edits.get(field) if field else None
-    if not cells or run.trace is None:
+    if not cells:
         return ()
-    n_heads, n_kv_heads = run.trace.query.shape[-3], run.trace.key.shape[-3]
-    head = h if field in ("q", "w_q") else h // (n_heads // n_kv_heads)
-    rows, columns = matrix(run, "key" if name == "key_t" else name, b, h).shape
+    n_kv_heads = experiment.n_kv_heads or experiment.n_heads
+    head = h if field in ("q", "w_q") else h // (experiment.n_heads // n_kv_heads)
+    rows, columns = shape(run, "key" if name == "key_t" else name, b, h)
     first = 0 if field == "x" else head * columns
     found = []
     for index, _ in cells:
@@ -128,17 +104,18 @@ def overridden(experiment: Experiment, run: Run, name: str, b: int, h: int) -> s
     typed = whole = 0
     for later in downstream.get(name, ()):
         typed += len(edited_cells(experiment, run, later, b, h))
-        whole += matrix(run, later, b, h).numel()
+        whole += math.prod(shape(run, later, b, h))
     return "" if not typed else "wholly" if typed == whole else "partly"
 
 
 def _panel(experiment: Experiment, run: Run, view: View, name: str, base: Run | None) -> Panel:
-    values = matrix(run, name, view.b, view.h)
+    whole = shape(run, name, view.b, view.h)
+    rows, columns = (_window(letter, size, view) for letter, size in zip(AXES[name], whole, strict=True))
+    values = rows_of(run, name, view.b, view.h, rows)
     if base is not None:
-        before = matrix(base, name, view.b, view.h)
+        before = rows_of(base, name, view.b, view.h, rows)
         # Two cells that are both -inf do not differ, though -inf - -inf is NaN.
         values = torch.where(values == before, torch.zeros_like(values), values - before)
-    rows, columns = (_window(letter, size, view) for letter, size in zip(AXES[name], values.shape, strict=True))
     edited = (
         (row - rows.start, column - columns.start)
         for row, column in edited_cells(experiment, run, name, view.b, view.h)
@@ -146,8 +123,8 @@ def _panel(experiment: Experiment, run: Run, view: View, name: str, base: Run | 
     )
     return Panel(
         name=name,
-        values=values[rows.start : rows.stop, columns.start : columns.stop].contiguous().numpy(),
-        shape=(values.shape[0], values.shape[1]),
+        values=values[:, columns.start : columns.stop].contiguous().numpy(),
+        shape=whole,
         start=(rows.start, columns.start),
         edited=tuple(edited),
         overridden=overridden(experiment, run, name, view.b, view.h),
@@ -158,7 +135,7 @@ def _panel(experiment: Experiment, run: Run, view: View, name: str, base: Run | 
 def _positions(run: Run, name: str) -> str:
     if name in ("query", "key", "key_t"):
         return "" if run.rotary is None else "rope"
-    return "alibi" if name == "masked" and run.bias is not None else ""
+    return "alibi" if name == "masked" and run.has_cost else ""
 
 
 def _window(letter: str, size: int, view: View) -> range:
@@ -170,12 +147,15 @@ def _window(letter: str, size: int, view: View) -> range:
 
 def within(view: View, run: Run) -> View:
     """Return the view with every index moved inside what was computed, so that an old link still shows something."""
-    if run.trace is None:
+    if run.long is not None:
+        b, h, s = len(run.tokens), run.long.experiment.n_heads, len(run.long.query)
+    elif run.trace is not None:
+        b, h, s, _ = run.trace.query.shape
+    else:
         return view
-    b, h, s, _ = run.trace.query.shape
     last = {"b": b - 1, "h": h - 1, "s": s - 1, "u": s - 1}
     axes = AXES.get(view.step, ("s", "u"))
-    features = matrix(run, view.step, 0, 0).shape[1] if axes[1] not in ("s", "u") else view.feature + 1
+    features = shape(run, view.step, 0, 0)[1] if axes[1] not in ("s", "u") else view.feature + 1
     moved = {name: max(0, min(getattr(view, name), most)) for name, most in last.items()}
     starts = {name: max(0, min(getattr(view, name), s - TOKENS_SHOWN)) for name in ("from_s", "from_u")}
     return replace(view, **moved, **starts, feature=max(0, min(view.feature, features - 1)))

@@ -6,14 +6,18 @@ import math
 import re
 import unicodedata
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
+
+from attnviz.limits import NAME_CHARS
 
 MINUS = "−"  # U+2212, as on Plotly's axes (in cells it prints a hyphen)
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _EXACT = Context(prec=400)  # digits enough for any float
 _SPACES = {"\n": "⏎", "\r": "␍", "\t": "⇥", " ": "␣"}
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-# A zero-width space, put inside what Streamlit's Markdown would turn into an arrow, a dash or a sign.
-_LIGATURE = re.compile(r"(?<=[-<>=])(?=\\?[-<>=])")
+# A zero-width space, put inside what Streamlit's Markdown would turn into an arrow, a dash or a sign, or into a link:
+# it makes links of addresses after it has read the escapes.
+_LIGATURE = re.compile(r"(?<=[-<>=])(?=\\?[-<>=])|(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 
 
 def visible(token: str) -> str:
@@ -53,6 +57,7 @@ def width(text: str) -> float:
     return sum(_character_width(c) for c in text)
 
 
+@lru_cache(maxsize=4096)
 def _character_width(c: str) -> float:
     if unicodedata.combining(c) or unicodedata.category(c) in ("Cf", "Mn"):
         return 0.0
@@ -99,7 +104,7 @@ def bold(words: str) -> str:
 
 def label(token: str, pixels: float = 72) -> str:
     """Return a token as a tick label: visible, no wider than `pixels`, escaped."""
-    return html(cut(visible(token), pixels))
+    return html(cut(visible(token[:NAME_CHARS]), pixels))
 
 
 def markdown(text: str) -> str:

@@ -11,6 +11,7 @@ from torch import Tensor
 from attnviz.figures.colours import Theme
 from attnviz.figures.frame import bar, frame, note
 from attnviz.figures.text import html
+from attnviz.figures.text import width as width_of
 from attnviz.locale import _
 from attnviz.models.heads import pooled
 
@@ -18,6 +19,7 @@ TOP = 252  # of a byte: a weight of 1; what is above is no weight
 _GAP = 255
 _TILE_MOST, _TILE_LEAST = 150, 26  # pixels
 _CELLS = 24  # that a side of a tile has at least
+_CELL = 2  # pixels that a side of a cell has at least: a browser takes as long as there are cells
 _BARS, _LEFT, _FOOT, _NAME = 46.0, 46.0, 38.0, 16.0
 
 
@@ -31,6 +33,7 @@ class Tiles(NamedTuple):
     titles: tuple[str, ...] = ()  # over each tile; else rows and columns are numbered, and named:
     rows: str = ""
     across: str = ""
+    hidden: frozenset[int] = frozenset()  # places of heads that are left out, so that the others keep theirs
 
 
 class Placed(NamedTuple):
@@ -46,9 +49,9 @@ class Placed(NamedTuple):
 
 
 def place(tiles: Tiles, side: float) -> Placed:
-    """Put the tiles into one matrix, each of no more cells than about `side`, its pixels: the largest weights."""
+    """Put the tiles into one matrix, each on `side` pixels, pooled to cells that can be seen: the largest weights."""
     maps, block = tiles.maps, tiles.block
-    factor = max(1, round(max(maps.shape[-2:]) / side))
+    factor = -(-_CELL * max(maps.shape[-2:]) // int(side))
     if factor > 1:
         maps, block = pooled(maps, factor), block * factor
     each = -(-_CELLS // max(maps.shape[-2:]))
@@ -59,6 +62,8 @@ def place(tiles: Tiles, side: float) -> Placed:
     rows, step = -(-n // tiles.columns), (height + gap, width + 1)
     whole = np.full((rows * step[0] + 1, tiles.columns * step[1] + 1), _GAP, dtype=np.uint8)
     for i, one in enumerate(values):
+        if i in tiles.hidden:
+            continue
         y, x = divmod(i, tiles.columns)
         top, left = y * step[0] + gap, x * step[1] + 1
         whole[top : top + height, left : left + width] = one
@@ -85,7 +90,9 @@ def specify(tiles: Tiles, theme: Theme, *, width: float) -> tuple[dict[str, Any]
     placed = place(tiles, side)
     cell = side / max(placed.step[0] - placed.gap, placed.step[1] - 1)  # pixels
     across, down = cell * placed.bytes_.shape[1], cell * placed.bytes_.shape[0]
-    whole, height = max(across + _LEFT + 26, 240.0), down + _BARS + _FOOT
+    words = _words(placed.block)
+    named = width_of(words) + 8  # its name stands in the middle above the bar, and is cut where it is wider
+    whole, height = max(across + _LEFT + 26, 240.0, named + 8), down + _BARS + _FOOT
     trace = {
         "type": "heatmap",
         "name": "tiles",
@@ -95,8 +102,9 @@ def specify(tiles: Tiles, theme: Theme, *, width: float) -> tuple[dict[str, Any]
         "xaxis": "x",
         "yaxis": "y",
     }
-    axes: dict[str, Any] = {"coloraxis": _colours(theme) | bar(_words(placed.block), 4.0, 2.0, whole, height)}
+    axes: dict[str, Any] = {"coloraxis": _colours(theme) | bar(words, 4.0, 2.0, whole, height)}
     axes["coloraxis"]["colorbar"] |= {
+        "len": max(160.0, named),
         "tickvals": [TOP * share**0.5 for share in _TICKS],
         "ticktext": [f"{share:g}" for share in _TICKS],
     }
@@ -106,7 +114,8 @@ def specify(tiles: Tiles, theme: Theme, *, width: float) -> tuple[dict[str, Any]
         y, x = divmod(i, tiles.columns)
         left, foot = _LEFT + (x * placed.step[1] + 1) * cell + 1, _BARS + (y * placed.step[0] + placed.gap) * cell
         notes.append(note(html(title), left, foot, whole, height, theme) | {"font": {"size": 11, "color": theme.ink}})
-    tile = placed._asdict() | {"called": list(tiles.called), "top": TOP, "chosen": -1}
+    called = ["" if i in tiles.hidden else words for i, words in enumerate(tiles.called)]  # "": no tile to hover over
+    tile = placed._asdict() | {"called": called, "top": TOP, "chosen": -1}
     del tile["bytes_"]
     panel = {"name": "tiles", "axis": "", "row": "", "col": "", "start": [0, 0], "tile": tile}
     return frame([trace], axes, notes, whole, height, theme), panel, placed

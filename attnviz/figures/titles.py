@@ -7,6 +7,7 @@ from attnviz.figures.colours import Theme
 from attnviz.figures.panels import AXES, Panel
 from attnviz.figures.text import html, number
 from attnviz.letters import relabel
+from attnviz.limits import NAME_CHARS
 from attnviz.locale import _
 
 SYMBOLS = {
@@ -44,7 +45,7 @@ def scale_symbol(experiment: Experiment) -> str:
 
 def masked_symbol(run: Run) -> str:
     """Return what is added to the scaled scores: " + ALiBi", " + mask", both or nothing."""
-    return (" + ALiBi" if run.bias is not None else "") + (" + " + html(_("mask")) if run.seen is not None else "")
+    return (" + ALiBi" if run.has_cost else "") + (" + " + html(_("mask")) if run.has_mask else "")
 
 
 def title(panel: Panel, experiment: Experiment, run: Run, view: View, theme: Theme, difference: bool) -> str:
@@ -121,7 +122,7 @@ def sentence(panel: Panel, tokens: tuple[str, ...]) -> str:
 
 
 def _place(letter: str, i: int, tokens: tuple[str, ...]) -> str:
-    return f"{i + 1} “{tokens[i]}”" if letter in ("s", "u") else str(i + 1)
+    return f"{i + 1} “{tokens[i][:NAME_CHARS]}”" if letter in ("s", "u") else str(i + 1)
 
 
 def role(letter: str) -> str:

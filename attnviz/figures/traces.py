@@ -55,10 +55,16 @@ def traces(slot: Slot, n: str, cell: float, theme: Theme, bar: str) -> list[dict
 def digits_that_fit(values: npt.NDArray[np.float32], cell: float) -> str:
     """Return Plotly's template for the digits of a panel: two decimals, or as many as its widest number has room for.
 
+    None where two decimals would print every number as 0.
+
     >>> digits_that_fit(np.array([0.31, -2.5], dtype="f"), 36), digits_that_fit(np.array([1e9], dtype="f"), 36)
     ('%{z:.2f}', '')
+    >>> digits_that_fit(np.array([0.004], dtype="f"), 36)
+    ''
     """
     if cell < DIGITS_ONE or not values.size:
+        return ""
+    if 0 < np.abs(values).max() < 0.005:  # as weights of a long text
         return ""
     for decimals in (2, 1, 0):
         widest = max(len(number(float(value), decimals)) for value in (values.min(), values.max()))

@@ -67,7 +67,7 @@ def guesses(probabilities: Tensor, tokenizer: Any, n: int = _GUESSES) -> tuple[G
     """
     best = probabilities.topk(min(n, len(probabilities)))
     return tuple(
-        Guess(i, spelled(tokenizer, i), share)
+        Guess(i, spelled(tokenizer, i), share, "\ufffd" not in tokenizer.decode([i], skip_special_tokens=False))
         for i, share in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     )
 

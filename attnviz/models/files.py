@@ -18,25 +18,19 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_safetensors
 from torch import Tensor
 
-from attnviz.limits import FILE_BYTES, FILE_DIMS, FILE_TENSORS, FILE_TEXT_BYTES, FILE_UNPACKED_BYTES
+from attnviz.limits import FILE_BYTES, FILE_DIMS, FILE_TENSORS, FILE_TEXT_BYTES, FILE_TOKENS, FILE_UNPACKED_BYTES
+from attnviz.models.files_layers import Named as Named
+from attnviz.models.files_layers import together
 from attnviz.models.files_numpy import MAGIC, check_zip, read_npy, read_npz
 from attnviz.models.files_refused import FileRefused
-from attnviz.models.files_roles import Role, guess
+from attnviz.models.files_roles import guess
 from attnviz.models.files_text import read_csv, read_json
 
 KINDS = (".npy", ".npz", ".safetensors", ".pt", ".pth", ".csv", ".json")
 
 
-class Named(NamedTuple):
-    """One array of a file, and what it is taken for."""
-
-    name: str
-    tensor: Tensor  # floating or bool; of whole numbers, float32
-    role: Role
-
-
 class Tensors(NamedTuple):
-    """What a file holds: the arrays of 2 to 5 axes, the tokens if it names them, and the names of what is left out."""
+    """What a file holds: the arrays of 2 to 5 axes, the tokens if it has any, and the names of what is left out."""
 
     arrays: tuple[Named, ...]
     tokens: tuple[str, ...] | None
@@ -59,7 +53,8 @@ def read_path(path: Path) -> Tensors:
 def read_file(file: str, data: bytes) -> Tensors:
     """Read the arrays of a file, of the kind that its name ends with: each named, with a guess of what it is.
 
-    A list of arrays of one shape, as the attentions of a model's layers, becomes one array with the layers first.
+    A list of arrays of one shape, as the attentions of a model's layers, becomes one array with the layers first;
+    so do arrays that are named by their number.
     Raises FileRefused, a ValueError with a code, for every file that cannot be read.
 
     >>> read = read_file("mine.json", b'{"attn": [[0.5, 0.5], [0.25, 0.75]], "tokens": ["the", "cat"]}')
@@ -76,7 +71,7 @@ def read_file(file: str, data: bytes) -> Tensors:
     if kind == ".npy":
         found = {PurePath(file).stem: read_npy(data, file)}
     elif kind == ".npz":
-        found = read_npz(data, file)
+        found, tokens = read_npz(data, file)
     elif kind == ".safetensors":
         found = _safetensors(data, file)
     elif kind in (".pt", ".pth"):
@@ -185,6 +180,8 @@ def _chosen(found: Mapping[str, Tensor], tokens: tuple[str, ...] | None, file: s
             raise FileRefused("numbers", file=file, name=name, got=f"{x.dtype}, {x.layout}")
         if not low <= x.ndim <= high or not x.numel():
             left_out.append(name)
+            if x.ndim == 1 and not x.is_floating_point() and guess(name, x) == "tokens":
+                tokens = tokens or tuple(map(str, x[:FILE_TOKENS].tolist()))
             continue
         role = guess(name, x)
         if x.is_floating_point() and x.element_size() == 1:
@@ -198,4 +195,4 @@ def _chosen(found: Mapping[str, Tensor], tokens: tuple[str, ...] | None, file: s
     if not arrays:
         shapes = ", ".join(str(tuple(x.shape)) for x in list(found.values())[:5]) or "none"
         raise FileRefused("nothing", file=file, low=low, high=high, got=shapes)
-    return Tensors(tuple(arrays), tokens, tuple(left_out))
+    return Tensors(together(arrays), tokens, tuple(left_out))

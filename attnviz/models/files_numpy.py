@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import io
 import math
+import re
 import struct
 import zipfile
 import zlib
@@ -15,7 +16,7 @@ import zlib
 import torch
 from torch import Tensor
 
-from attnviz.limits import FILE_TENSORS, FILE_UNPACKED_BYTES
+from attnviz.limits import FILE_TENSORS, FILE_TOKENS, FILE_UNPACKED_BYTES
 from attnviz.models.files_refused import FileRefused
 
 MAGIC = b"\x93NUMPY"
@@ -34,27 +35,7 @@ def read_npy(data: bytes, file: str, name: str = "array") -> Tensor:
     >>> read_npy(MAGIC + b"\\x01\\x00" + struct.pack("<H", 118) + header + struct.pack("<2f", 1.0, 2.0), "a.npy")
     tensor([1., 2.])
     """
-    try:
-        wide = data[6] > 1
-        (length,) = struct.unpack_from("<I" if wide else "<H", data, 8)
-        start = (12 if wide else 10) + length
-        if length > 10_000 or start > len(data):
-            raise ValueError("its header is longer than the file or than headers are")
-        header = ast.literal_eval(data[start - length : start].decode("latin-1").strip())
-        descr, fortran, shape = header["descr"], header["fortran_order"], header["shape"]
-        if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape):
-            raise ValueError("its shape is none")
-    except (
-        ValueError,
-        SyntaxError,
-        KeyError,
-        IndexError,
-        TypeError,
-        struct.error,
-        RecursionError,
-        MemoryError,
-    ) as error:
-        raise FileRefused("corrupt", file=file, why=error) from None
+    start, descr, fortran, shape = _header(data, file)
     if not isinstance(descr, str) or "O" in descr:
         raise FileRefused("objects", file=file, name=name)
     dtype = _DTYPES.get(descr[1:])
@@ -72,14 +53,47 @@ def read_npy(data: bytes, file: str, name: str = "array") -> Tensor:
     return flat.reshape(shape[::-1]).permute(*reversed(range(len(shape)))) if fortran else flat.reshape(shape)
 
 
-def read_npz(data: bytes, file: str) -> dict[str, Tensor]:
-    """Read every array of a .npz file by its name. Raises FileRefused for what read_npy refuses, and for bombs.
+def _header(data: bytes, file: str) -> tuple[int, object, bool, tuple[int, ...]]:
+    """Where the numbers begin, what they are, in which order, and their shape."""
+    try:
+        wide = data[6] > 1
+        (length,) = struct.unpack_from("<I" if wide else "<H", data, 8)
+        start = (12 if wide else 10) + length
+        if length > 10_000 or start > len(data):
+            raise ValueError("its header is longer than the file or than headers are")
+        header = ast.literal_eval(data[start - length : start].decode("latin-1").strip())
+        descr, fortran, shape = header["descr"], header["fortran_order"], header["shape"]
+        if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape):
+            raise ValueError("its shape is none")
+    except _BROKEN as error:
+        raise FileRefused("corrupt", file=file, why=error) from None
+    return start, descr, fortran, shape
+
+
+def _words(data: bytes, file: str) -> tuple[str, ...] | None:
+    """The strings of an array of one axis, as np.array(["the", "cat"]) saves them; None of anything else."""
+    start, descr, _fortran, shape = _header(data, file)
+    if not isinstance(descr, str) or not re.fullmatch("[<>]U[1-9][0-9]{0,4}", descr) or len(shape) != 1:
+        return None
+    size = 4 * int(descr[2:])
+    if len(data) - start != shape[0] * size:
+        return None
+    code = "utf-32-le" if descr[0] == "<" else "utf-32-be"
+    ends = range(start, min(len(data), start + size * FILE_TOKENS), size)
+    return tuple(data[at : at + size].decode(code, "replace").rstrip("\0") for at in ends)
+
+
+def read_npz(data: bytes, file: str) -> tuple[dict[str, Tensor], tuple[str, ...] | None]:
+    """Read every array of a .npz file by its name, and its tokens: the first array of strings of one axis.
+
+    Raises FileRefused for what read_npy refuses, and for bombs.
 
     >>> read_npz(b"PK", "a.npz")
     Traceback (most recent call last):
     attnviz.models.files_refused.FileRefused: a.npz: it breaks off or is mixed up: File is not a zip file
     """
     found: dict[str, Tensor] = {}
+    tokens: tuple[str, ...] | None = None
     room = FILE_UNPACKED_BYTES
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -95,10 +109,16 @@ def read_npz(data: bytes, file: str) -> dict[str, Tensor]:
                     raise FileRefused("unpacked", file=file, most=FILE_UNPACKED_BYTES, got="more")
                 if not array.startswith(MAGIC):
                     raise FileRefused("corrupt", file=file, why=f"{name} is no array")
-                found[name] = read_npy(array, file, name)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError) as error:
-        raise FileRefused("corrupt", file=file, why=error) from None
-    return found
+                words = _words(array, file)
+                if words is not None:
+                    tokens = tokens or words
+                else:
+                    found[name] = read_npy(array, file, name)
+    except FileRefused:
+        raise
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError) as error:
+        raise FileRefused("corrupt", file=file, why=error) from None  # ValueError: offsets and names that are none
+    return found, tokens
 
 
 def check_zip(archive: zipfile.ZipFile, file: str) -> list[zipfile.ZipInfo]:

@@ -27,6 +27,7 @@ from attnviz.models.refusals import Refused
 from attnviz.models.slow_tokenizer import SlowTokenizer
 
 PREFIX = "hf:"
+PUBLIC = "ATTNVIZ_PUBLIC"  # set, in the environment of a server that all may reach: no model is loaded by its name
 _PATIENCE = 5.0  # seconds for the hub to answer
 _WRITES = ("ForCausalLM", "LMHeadModel")  # in the name of the class that a decoder was saved by
 
@@ -39,13 +40,21 @@ def info(code: str = PREFIX) -> ModelInfo:
     return ModelInfo(code, title, "", 0, 0, 0, 0, 0, MODEL_TOKENS, 0, 0, "", lacks, line)
 
 
+def closed() -> bool:
+    """Say whether this server loads no model by its name or folder, since anybody may be asking."""
+    return bool(os.environ.get(PUBLIC))
+
+
 def load(name: str, progress: Progress | None = None) -> HuggingFace:
     """Load a model by its name on the hub or its folder, in float32.
 
-    Raises Refused: "missing" without transformers, "unknown", "network", "folder", "corrupt", "code", "tokenizer",
-    "memory", "interface" and "sinks" for what their sentences say, or "context" for a model that reads no text.
+    Raises Refused: "public" where this server loads none, "missing" without transformers, "unknown", "network",
+    "folder", "corrupt", "code", "tokenizer", "memory", "interface" and "sinks" for what their sentences say, or
+    "context" for a model that reads no text.
     """
     card = info(PREFIX + name)
+    if closed():
+        raise Refused("public", model=card.title)
     if card.missing:
         raise Refused("missing", model=card.title, packages="transformers", install=card.install)
     if _is_folder(name) and not (Path(name) / "config.json").is_file():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from attnviz.limits import TEXT_CHARS
+from attnviz.limits import MODEL_CHARS
 from attnviz.models.knockouts import Knockout
 from attnviz.models.reading import Reading, Shortened
 from attnviz.models.refusals import Refused
@@ -47,7 +47,7 @@ class Model(ABC):
     def read(self, text: str, text_pair: str | None = None, *, knockouts: Sequence[Knockout] = ()) -> Reading:
         """Run the model on a text, or two, and keep every layer's queries, keys and values.
 
-        Of a text that is longer than info.tokens, or limits.TEXT_CHARS, the rest is left out, and the reading says
+        Of a text that is longer than info.tokens, or limits.MODEL_CHARS, the rest is left out, and the reading says
         from where on. What no encoding can hold, a lone surrogate, is read as U+FFFD.
         text_pair: a second text, where the model reads two; of an encoder-decoder, what its decoder has written.
         knockouts: heads and edges that are silenced while it runs.
@@ -55,7 +55,7 @@ class Model(ABC):
         does not fit, too little memory.
         """
         given = [text] if text_pair is None else [text, text_pair]
-        texts = [clean(each[:TEXT_CHARS]) for each in given]
+        texts = [clean(each[:MODEL_CHARS]) for each in given]
         with self._running, torch.no_grad():
             try:
                 reading = self._read(texts[0], texts[1] if len(texts) == 2 else None, tuple(knockouts))
@@ -65,9 +65,9 @@ class Model(ABC):
                 raise
         cut = {each.text for each in reading.shortened}
         more = tuple(
-            Shortened(number, TEXT_CHARS, self.info.tokens)
+            Shortened(number, MODEL_CHARS, self.info.tokens)
             for number, each in enumerate(given)
-            if len(each) > TEXT_CHARS and number not in cut
+            if len(each) > MODEL_CHARS and number not in cut
         )
         return reading._replace(shortened=reading.shortened + more)
 

@@ -127,6 +127,7 @@ class Guess(NamedTuple):
     id: int
     shown: str
     probability: float
+    whole: bool = True  # False: it is bytes of a character that is not complete by them, shown as such
 
 
 class Shortened(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _SENTENCES = {
     "model": "model: expected one of {known} or 'hf:' and a name or folder, got {model!r}",
+    "public": "{model}: this server is open to all and loads only models that it came with",
     "missing": "{model} needs {packages}, not installed here: {install}",
     "empty": "text: expected at least one token, got {text!r}",
     "symbol": "text: {model} reads the letters a to z, got {symbol!r}",

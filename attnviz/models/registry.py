@@ -15,6 +15,14 @@ from attnviz.models.reading import Reading
 from attnviz.models.refusals import Refused
 
 _OFFLINE: dict[str, ModuleType] = {"attnviz-tiny": attention_only, "minilm": minilm, "smollm2": smollm2}
+_ALIASES = {  # what people call these, in small letters
+    "tiny": "attnviz-tiny",
+    "all-minilm-l6-v2": "minilm",
+    "sentence-transformers/all-minilm-l6-v2": "minilm",
+    "smollm2-135m": "smollm2",
+    "smollm2-135m-instruct": "smollm2",
+    "huggingfacetb/smollm2-135m-instruct": "smollm2",
+}
 
 _loading = threading.RLock()  # one load or one reading at a time: two models never are in memory together
 _kept: list[Model] = []  # the one model, or none
@@ -29,6 +37,17 @@ def available() -> list[ModelInfo]:
     ['attnviz-tiny', 'minilm', 'smollm2', 'hf:']
     """
     return [*(module.info() for module in _OFFLINE.values()), hub.info()]
+
+
+def code_of(name: str) -> str:
+    """Return the code of the model that a name means, in small or large letters; a name that is none's as it came.
+
+    >>> code_of("SmolLM2-135M-Instruct"), code_of("MiniLM"), code_of("hf:gpt2")
+    ('smollm2', 'minilm', 'hf:gpt2')
+    """
+    small = name.strip().lower()
+    codes = {each.lower(): each for each in _OFFLINE} | _ALIASES
+    return codes.get(small, name)
 
 
 def load(code: str, progress: Progress | None = None) -> Model:

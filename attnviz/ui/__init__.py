@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 # Before torch is loaded, one thread for each of its operations, unless whoever starts the server says otherwise. Each
 # run of a page is a thread of its own, whose helpers would have to be started and waited for: on two busy cores that
@@ -12,3 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The imports to come make some hundred thousand objects that all stay: Python's own collector would go through them
 # again and again. ui.process collects every 20 seconds instead; this is for what could not wait so long.
 gc.set_threshold(200_000, 20, 20)
+
+# A thread that computes in Python, as one that loads a model, hands over after this many seconds when another waits.
+# A run of a page has to be handed to a hundred times: at Python's own 5 ms each it would take half a second.
+sys.setswitchinterval(0.0005)

@@ -30,6 +30,7 @@ CONFIG = {
     "doubleClick": False,
     "showTips": False,
 }
+WIDE = 1120  # pixels that a block has room for in a window of 1280
 Charts = list[dict[str, Any]]
 
 
@@ -38,9 +39,13 @@ def current_theme() -> Theme:
     return theme(st.context.theme.type)
 
 
-def show(computed: Computed, *blocks: str) -> Charts:
-    """Draw blocks of the board, side by side where there is room, and return what the bridge needs of them."""
-    windows(computed)
+def show(computed: Computed, *blocks: str, sliders: bool = True) -> Charts:
+    """Draw blocks of the board, side by side where there is room, and return what the bridge needs of them.
+
+    sliders: whether what windows() offers of a long text stands above them, and not elsewhere on the page.
+    """
+    if sliders:
+        windows(computed)
     with st.container(horizontal=True, gap="medium"):
         return [_block(computed, block, current_theme()) for block in blocks]
 
@@ -56,6 +61,8 @@ def _block(computed: Computed, block: str, colours: Theme) -> dict[str, Any]:
     width = round(layout.width)
     with st.container(width=width, gap="xsmall"):
         _heading(computed, block, view, colours)
+        if width > WIDE:
+            st.caption(_("Wider than many windows: scroll it sideways to see all of it."))
         with st.container(key=key, width=width):
             st.plotly_chart(
                 figure,

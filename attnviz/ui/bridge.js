@@ -1,23 +1,9 @@
 // The bridge: attaches the linked hover to Streamlit's own Plotly charts, brings clicks and zooms to Python, keeps
-// the address bar at the link that restores the view, offers that link to copy, and has the page follow a switch of
-// theme. linked.js stands above this.
+// the address bar at the link that restores the view, and keeps the tokens of a long text. A component's script travels
+// with everything that is told to it: the hover itself, which is long, came once, with link.js.
 export default function ({ data, setTriggerValue, parentElement }) {
-  if (data.query !== undefined) {
-    const search = data.query ? "?" + data.query : "";
-    // Replaced, not pushed: typing makes no history, and Back leaves the page with all that was typed.
-    if (location.search !== search) history.replaceState(history.state, "", location.pathname + search + location.hash);
-  }
-  if (data.copy) {
-    const button = parentElement.querySelector("button") || parentElement.appendChild(document.createElement("button"));
-    button.className = "attnviz-copy";
-    button.textContent = data.copy;
-    button.onclick = async () => {
-      const copied = await copyText(location.href);
-      button.textContent = copied ? data.copied : location.href;
-      setTimeout(() => { button.textContent = data.copy; }, 1600);
-    };
-  }
-  if (data.scheme) return watchScheme(data.scheme, parentElement, setTriggerValue);
+  if (data.query !== undefined) writeAddress(data.query);
+  if (data.hold) holdTokens(data.hold, data.tokens);
   if (!data.charts) return undefined;
   // Called again, in place, whenever the data changes. Where only the chosen cell did, the ties stay.
   const ties = JSON.stringify({ ...data, selected: null, query: null });
@@ -33,6 +19,7 @@ export default function ({ data, setTriggerValue, parentElement }) {
   let unlink = null, linked = [], selected = data.selected;
   const find = (chart) => document.querySelector(".st-key-" + chart.key + " .js-plotly-plot");
   const attach = () => {
+    if (!window.attnviz) return; // link.js has not come yet
     const found = data.charts.map(find);
     // A chart remounts when its numbers change: attach again when any is another element, once all are drawn.
     if (!found.every((gd) => gd && gd.on && gd._fullLayout) || found.every((gd, i) => gd === linked[i])) return;
@@ -42,9 +29,9 @@ export default function ({ data, setTriggerValue, parentElement }) {
     let wait = null;
     const onZoom = (chart, zoom) => {
       clearTimeout(wait);
-      wait = setTimeout(() => setTriggerValue("zoom", { key: chart.key, zoom }), 150); // a drag ends in several events
+      wait = setTimeout(() => setTriggerValue("zoom", { key: chart.key, zoom, drag: chart.gd._fullLayout.dragmode }), 150); // a drag ends in several events
     };
-    unlink = linkPanels(charts, { ...data, selected }, (cell) => setTriggerValue("cell", cell), onZoom);
+    unlink = window.attnviz.linkPanels(charts, { ...data, selected }, (cell) => setTriggerValue("cell", cell), onZoom);
     const root = document.documentElement.dataset;
     root.attnvizLinked = Number(root.attnvizLinked || 0) + 1;
   };
@@ -68,38 +55,21 @@ export default function ({ data, setTriggerValue, parentElement }) {
   return stop;
 }
 
-// Streamlit does not run the page again when its theme is switched, and the charts have colours of their own.
-function watchScheme(drawn, parentElement, setTriggerValue) {
-  const app = document.querySelector(".stApp");
-  const look = () => {
-    const scheme = getComputedStyle(app).colorScheme;
-    // Asked once for each scheme, so that a disagreement cannot run the page for ever.
-    if (scheme === drawn) parentElement.attnvizAsked = drawn;
-    else if (["light", "dark"].includes(scheme) && parentElement.attnvizAsked !== scheme) {
-      parentElement.attnvizAsked = scheme;
-      setTriggerValue("scheme", scheme);
-    }
-  };
-  if (parentElement.attnvizStop) parentElement.attnvizStop();
-  const observer = new MutationObserver(() => requestAnimationFrame(look));
-  observer.observe(app, { attributes: true });
-  const stop = () => observer.disconnect();
-  parentElement.attnvizStop = stop;
-  look();
-  return stop;
+// The address waits until the picture is painted: writing it holds the browser up for some milliseconds.
+function writeAddress(query) {
+  const root = document.documentElement, path = location.pathname, search = query ? "?" + query : "";
+  clearTimeout(root.attnvizAddress);
+  root.attnvizAddress = setTimeout(() => {
+    // Replaced, not pushed: typing makes no history, and Back leaves the page with all that was typed. Not on another page.
+    if (location.pathname === path && location.search !== search) history.replaceState(history.state, "", path + search + location.hash);
+  }, 60);
 }
 
-async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    // Without https the clipboard is closed; a selected text box still copies.
-    const box = document.body.appendChild(document.createElement("textarea"));
-    box.value = text;
-    box.select();
-    const copied = document.execCommand("copy");
-    box.remove();
-    return copied;
-  }
+// heldTokens in linked.js finds them again by their key; those of the last few texts are kept.
+function holdTokens(key, tokens) {
+  const held = (window.attnvizHeld = { ...window.attnvizHeld });
+  delete held[key];
+  held[key] = tokens;
+  const keys = Object.keys(held);
+  if (keys.length > 8) delete held[keys[0]];
 }

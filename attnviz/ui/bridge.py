@@ -1,13 +1,16 @@
-"""The bridge: the one component that ties the browser to Python, and the only JavaScript beside linked.js."""
+"""The bridge: the one component that ties the browser to Python, and the only JavaScript beside that of figures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from attnviz.figures.text import visible
 from attnviz.locale import _
 
 _HERE = Path(__file__).parent
@@ -15,25 +18,57 @@ _HERE = Path(__file__).parent
 
 @st.cache_resource(show_spinner=False)
 def _component() -> Any:
-    linked = (_HERE.parent / "figures" / "linked.js").read_text(encoding="utf-8")
     script = (_HERE / "bridge.js").read_text(encoding="utf-8")
+    return st.components.v2.component("attnviz.bridge", js=script, isolate_styles=False)
+
+
+@st.cache_resource(show_spinner=False)
+def _link() -> Any:
+    figures = _HERE.parent / "figures"
+    files = (figures / "linked.js", figures / "pooled.js", _HERE / "link.js")
+    script = "".join(file.read_text(encoding="utf-8") for file in files)
     styles = (_HERE / "bridge.css").read_text(encoding="utf-8")
-    # Not isolated, since its styles are for the charts that it serves.
-    return st.components.v2.component("attnviz.bridge", js=linked + script, css=styles, isolate_styles=False)
+    # Not isolated, since its styles are for the charts that the bridge serves.
+    return st.components.v2.component("attnviz.link", js=script, css=styles, isolate_styles=False)
 
 
 def copy_link() -> None:
-    """Draw the button that copies the address of this view; the page runs again when its theme is switched."""
+    """Draw the button that copies the address of this view; the page runs again when its theme is switched.
+
+    It brings along the script of the linked hover, which every bridge of the page uses: call it on each page.
+    """
     data = {"copy": _("Copy link"), "copied": _("Copied"), "scheme": st.context.theme.type or "light"}
-    _component()(key="copy_link", data=data, width="content", on_scheme_change=lambda: None)
+    _link()(key="copy_link", data=data, width="content", on_scheme_change=lambda: None)
 
 
-def connect(charts: list[dict[str, Any]], spec: dict[str, Any], query: str, **on_event: Callable[[], None]) -> None:
-    """Link the charts and write the address bar.
+def connect(
+    charts: list[dict[str, Any]],
+    spec: dict[str, Any],
+    query: str,
+    *,
+    key: str = "bridge",
+    **on_event: Callable[[], None],
+) -> None:
+    """Link the charts and write the address bar; key: of a part of the page that has a tie of its own.
 
     on_cell_change is called after a click on a cell, on_zoom_change after a zoom: event() then returns what happened.
     """
-    _component()(key="bridge", data={**spec, "charts": charts, "query": query}, height=1, **on_event)
+    _component()(key=key, data={**spec, "charts": charts, "query": query}, height=1, **on_event)
+
+
+def hold(tokens: Sequence[str]) -> str:
+    """Keep tokens in the browser, and return the key that stands for them as a spec's tokens or key_tokens.
+
+    A spec travels whenever anything in it changes. These travel once: Streamlit sends a large element that has not
+    changed by its hash alone.
+    """
+    seen = {token: visible(token) for token in set(tokens)}
+    words = [seen[token] for token in tokens]
+    digest = hashlib.blake2b("\x1f".join(words).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    context, key = get_script_run_ctx(), f"tokens_{digest}"
+    if context is None or key not in context.shared.widget_user_keys_this_run:
+        _component()(key=key, data={"hold": digest, "tokens": words}, height=1)
+    return digest
 
 
 def address(key: str, query: str) -> None:
@@ -41,12 +76,12 @@ def address(key: str, query: str) -> None:
     _component()(key=key, data={"query": query}, height=1)
 
 
-def event(name: str) -> dict[str, Any] | None:
-    """Return what just happened in the browser, or None.
+def event(name: str, key: str = "bridge") -> dict[str, Any] | None:
+    """Return what just happened in the browser, or None; key: that of connect().
 
-    "cell": the name of the panel, its row and column, counted from 0; "zoom": the key of the chart, and by the number
-    of its axes what is shown of each panel that is not shown whole.
+    "cell": the name of the panel, its row and column, counted from 0; "zoom": the key of the chart, by the number
+    of its axes what is shown of each panel that is not shown whole, and what dragging does now.
     """
-    state: Any = st.session_state.get("bridge")
+    state: Any = st.session_state.get(key)
     found: dict[str, Any] | None = state.get(name) if state else None
     return found

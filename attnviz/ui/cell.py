@@ -92,7 +92,9 @@ def _choose(computed: Computed, view: View, steps: tuple[str, ...]) -> None:
         if letter in ("s", "u"):
             words += f" = {markdown(tokens[at][:NAME_CHARS])}"
         st.session_state[f"at:{field}"] = at + 1
-        st.number_input(words, 1, size, None, key=f"at:{field}", on_change=_move, args=(field,))
+        st.number_input(
+            words, 1, size, None, key=f"at:{field}", on_change=_move, args=(field, computed.run.long is not None)
+        )
 
 
 def fields(step: str) -> tuple[str, str]:
@@ -109,10 +111,14 @@ def _shape(computed: Computed, view: View) -> tuple[int, int]:
     return shape(computed.run, view.step, view.b, view.h)
 
 
-def _move(field: str) -> None:
+def _move(field: str, long: bool) -> None:
     value = st.session_state[f"at:{field}"]
-    if value is not None:
-        state.look(**{field: value - 1})
+    if value is None:
+        return
+    state.look(**{field: value - 1})
+    if long and field in ("s", "u"):  # the window goes along
+        state.look(**{f"from_{field}": max(0, value - 1 - TOKENS_SHOWN // 2)})
+        st.session_state["_chose_other"] = True
 
 
 def explain_cell(computed: Computed, view: View) -> Arithmetic:
@@ -183,7 +189,7 @@ def _named(computed: Computed) -> list[str] | dict[str, str]:
     """The tokens that a hover names: of a long text those that are drawn, by their numbers."""
     tokens, view = computed.run.tokens[computed.view.b], computed.view
     if computed.run.long is None:
-        return [visible(token) for token in tokens]
+        return [visible(token[:NAME_CHARS]) for token in tokens]
     near = {*range(view.from_s, view.from_s + TOKENS_SHOWN), *range(view.from_u, view.from_u + TOKENS_SHOWN)}
     return {str(i): visible(tokens[i][:NAME_CHARS]) for i in sorted(near) if i < len(tokens)}
 

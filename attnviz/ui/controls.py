@@ -50,7 +50,6 @@ def _text(texts: Sequence[str] = ()) -> None:
             key="text_area",
             on_change=_take_text,
             args=("text_area",),
-            max_chars=TEXT_CHARS,
             height=112,
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -83,6 +82,7 @@ def _seed_text(key: str) -> None:
 
 def _take_text(key: str) -> None:
     text = st.session_state[key] or ""
+    st.session_state["_text_cut"] = len(text) > TEXT_CHARS
     state.change(replace(state.experiment(), text=text[:TEXT_CHARS]))
 
 

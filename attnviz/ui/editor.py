@@ -26,6 +26,8 @@ def show(computed: Computed, names: tuple[str, ...] = NAMES) -> None:
     if not expander.open:
         return
     with expander:
+        if computed.run.long is not None:
+            st.caption(_("Of a long text the tokens are those that the maps show."))
         name = st.segmented_control(
             _("Matrix"), names, default=names[0], required=True, format_func=plain_symbol, key="edited_matrix"
         )
@@ -51,8 +53,10 @@ def _grid(computed: Computed, name: str) -> None:
     """Draw the editor. It is fed the same table until something else changes it: fed its own edits, it loses some."""
     view = computed.view
     frame = tables.table(computed, name, before_rotation=True)
+    first = 0
     if AXES[name][0] != "m":
-        frame = frame.iloc[: computed.run.lengths[view.b]]  # rows of padding stay 0
+        first = {"s": view.from_s, "u": view.from_u}[AXES[name][0]] if computed.run.long is not None else 0
+        frame = frame.iloc[: max(0, computed.run.lengths[view.b] - first)]  # rows of padding stay 0
     signature = (
         st.session_state["_page"],  # a page that is newly opened has an editor of its own
         name,
@@ -73,7 +77,7 @@ def _grid(computed: Computed, name: str) -> None:
         held[1],
         key=key,
         on_change=_take,
-        args=(key, name, view.b, view.h, computed.run.trace),
+        args=(key, name, view.b, view.h, first),
         disabled=["_index"],  # the name of a row is no number
         column_config={c: st.column_config.TextColumn(width=76, alignment="right") for c in frame.columns},
         width="content",
@@ -88,7 +92,7 @@ def _without(experiment: Experiment, field: str) -> Experiment:
     return replace(experiment, **none)
 
 
-def _take(key: str, name: str, b: int, h: int, trace: Any) -> None:
+def _take(key: str, name: str, b: int, h: int, first: int) -> None:
     locale.use(state.language())  # a callback runs before the page has chosen the language
     rows: dict[int, dict[str, Any]] = st.session_state[key]["edited_rows"]
     frame = st.session_state["_grid"][1]
@@ -98,7 +102,7 @@ def _take(key: str, name: str, b: int, h: int, trace: Any) -> None:
         for head, value in changed.items():
             if value == frame[head].iloc[int(row)]:
                 continue  # left as it was shown, which is not all its digits
-            index = cell_index(name, b, h, int(row), columns.index(head), trace)
+            index = cell_index(new, name, b, h, first + int(row), columns.index(head))
             new, refused = put(new, name, index, value)
             if refused:
                 st.session_state["_refused"] = refused
@@ -120,14 +124,13 @@ def put(experiment: Experiment, name: str, index: tuple[int, ...], value: Any) -
     return experiment.with_cell(EDITED_BY[name], index, number), ""
 
 
-def cell_index(name: str, b: int, h: int, row: int, column: int, trace: Any) -> tuple[int, ...]:
+def cell_index(e: Experiment, name: str, b: int, h: int, row: int, column: int) -> tuple[int, ...]:
     """Return the index, in the field that is edited, of a cell of the panel that is shown for sequence b and head h."""
     field = EDITED_BY[name]
     if field == "x":
         return (b, row, column)
-    per_head = trace.value.shape[-1] if field in ("v", "w_v") else trace.key.shape[-1]
-    head = h if field in ("q", "w_q") else h // (trace.query.shape[-3] // trace.key.shape[-3])
-    column += head * per_head
+    head = h if field in ("q", "w_q") else h // (e.n_heads // (e.n_kv_heads or e.n_heads))
+    column += head * (e.d_v if field in ("v", "w_v") else e.d_k)
     return (row, column) if AXES[name][0] == "m" else (b, row, column)
 
 

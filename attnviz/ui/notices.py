@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.experiment import PAD, Experiment, Run
+from attnviz.experiment import PAD, Experiment, Run, View
 from attnviz.figures.text import markdown
-from attnviz.limits import LIMITS, LINK_BYTES, SEQUENCES, TOKENS, TRACE_BYTES
+from attnviz.limits import (
+    LIMITS,
+    LINK_BYTES,
+    LONG_BYTES,
+    LONG_TOKENS,
+    SEQUENCES,
+    TEXT_CHARS,
+    TOKENS,
+    TOKENS_SHOWN,
+    TRACE_BYTES,
+)
 from attnviz.links import Notice, to_query
 from attnviz.locale import _, n_
 from attnviz.ui import state
@@ -50,9 +60,10 @@ def word(notice: Notice) -> str:
     )
 
 
-def show_numbers(run: Run, b: int) -> None:
-    """Say what of the numbers of sequence b needs a word: what float32 could not hold, and what padding is."""
-    if run.trace is not None and not bool(run.trace.scores.isfinite().all()):
+def show_numbers(run: Run, view: View) -> None:
+    """Say what of the numbers of a sequence needs a word: what float32 could not hold, and what padding is."""
+    b = view.b
+    if not _is_finite(run, view):
         st.warning(
             _("Some numbers are too large for float32: they show as ∞ or NaN, and so does what follows from them.")
         )
@@ -62,6 +73,16 @@ def show_numbers(run: Run, b: int) -> None:
                 "{pad} fills up the shorter sequences: as keys they are masked, and nothing reads their own rows."
             ).format(pad=markdown(PAD))
         )
+
+
+def _is_finite(run: Run, view: View) -> bool:
+    """Say whether float32 holds all scores; of a long text, where some may be too large, those of the rows shown."""
+    if run.long is None:
+        return run.trace is None or bool(run.trace.scores.isfinite().all())
+    largest = run.long.query.abs().max() * run.long.key.abs().max() * run.long.key.shape[1]
+    return bool(largest.isfinite()) or bool(
+        run.long.rows(view.from_s, view.from_s + TOKENS_SHOWN).scores.isfinite().all()
+    )
 
 
 def show_positions(experiment: Experiment) -> None:
@@ -74,8 +95,14 @@ def show_positions(experiment: Experiment) -> None:
         )
 
 
-def show_text(experiment: Experiment, n_cut: int) -> None:
-    """Say what of the text is not computed or not in the link."""
+def show_text(experiment: Experiment, n_cut: int, *, long: bool = False) -> None:
+    """Say what of the text is not computed or not in the link; long: as far as a page without a whole trace goes."""
+    if st.session_state.get("_text_cut") and len(experiment.text) == TEXT_CHARS:
+        st.info(
+            _("The text is longer than the {most} characters that are taken: its beginning is computed.").format(
+                most=f"{TEXT_CHARS:,}"
+            )
+        )
     if experiment.n_left_out:
         st.info(
             n_(
@@ -90,7 +117,7 @@ def show_text(experiment: Experiment, n_cut: int) -> None:
                 "{n} token is not computed: at most {most} of a sequence, {mb} MB in all. The text stays in the box.",
                 "{n} tokens are not computed: at most {most} of a sequence, {mb} MB in all. The text stays in the box.",
                 n_cut,
-            ).format(n=n_cut, most=TOKENS, mb=TRACE_BYTES // 2**20)
+            ).format(n=n_cut, most=LONG_TOKENS if long else TOKENS, mb=(LONG_BYTES if long else TRACE_BYTES) // 2**20)
         )
     left_out = to_query(experiment, state.view()).partition("without=")[2]
     if "text" in left_out:

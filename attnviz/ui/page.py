@@ -10,12 +10,15 @@ from attnviz.locale import _
 from attnviz.ui import board as boards
 from attnviz.ui import bridge, compute, controls, editor, notices, process, routing, state, tables
 from attnviz.ui import cell as cells
+from attnviz.ui import home as homes
 from attnviz.ui.compute import Computed
 
 
-def begin(words: str) -> Computed:
+def begin(words: str, *, long: bool = False, parts: tuple[str, ...] = ()) -> Computed:
     """Say what the page is about, draw the shared controls and compute; without tokens the page ends here.
 
+    long: the page shows a text of any length; another shows the tokens of which a whole trace is held. parts: the codes
+    of the page's parts, where it has several, of which the first alone shows a long text.
     {s} and {u} in the words stand for the letters of the tokens.
     """
     routing.require_app()
@@ -30,9 +33,10 @@ def begin(words: str) -> Computed:
         st.info(_("There is nothing to compute yet: type a word, or take an example."))
         bridge.connect([], {}, to_query(experiment, state.view()))
         state.stop()
-    computed = compute.computed()
-    notices.show_text(experiment, computed.n_cut)
-    notices.show_numbers(computed.run, computed.view.b)
+    section = state.view().lab.section
+    computed = compute.computed(long=long and (section not in parts or section == parts[0]))
+    notices.show_text(experiment, computed.n_cut, long=computed.run.long is not None)
+    notices.show_numbers(computed.run, computed.view)
     notices.show_positions(experiment)
     with row:
         _choose(computed)
@@ -40,13 +44,22 @@ def begin(words: str) -> Computed:
 
 
 def board(computed: Computed, *blocks: str) -> boards.Charts:
-    """Draw blocks of the board."""
+    """Draw blocks of the board; of a long text the whole map stands above those that have weights."""
+    if computed.run.long is not None and blocks != ("projections",):
+        from attnviz.ui.long import text  # what a short text does without
+
+        text.show(computed)
     return boards.show(computed, *blocks)
 
 
 def cell(computed: Computed, charts: boards.Charts, steps: tuple[str, ...]) -> None:
     """Draw the arithmetic of the chosen cell."""
     cells.show(computed, charts, steps)
+
+
+def home(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...]) -> None:
+    """Offer the view as files: the blocks of the board, with the cells of `steps` written out."""
+    homes.show(computed, blocks, steps)
 
 
 def numbers(computed: Computed, *names: str) -> None:

@@ -8,11 +8,10 @@ began so would keep the older kind's names of pages, and lose the first change o
 from __future__ import annotations
 
 import runpy
-from pathlib import Path
 
 import streamlit as st
 
-_APP = Path(__file__).parents[2] / "app.py"
+from attnviz import cli
 
 
 @st.cache_resource(show_spinner=False)
@@ -30,5 +29,5 @@ def once() -> None:
 def require_app() -> None:
     """Run app.py if the script of a page was run without it. Called by each page."""
     if "experiment" not in st.session_state:
-        runpy.run_path(str(_APP), run_name="__main__")
+        runpy.run_path(str(cli.app()), run_name="__main__")
         st.stop()

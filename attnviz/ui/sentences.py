@@ -55,8 +55,8 @@ def place(run: Run, view: View) -> str:
     """Say which cell a program computes, in English: it is a comment in code."""
     tokens = run.tokens[view.b]
     where = {
-        "s": f"query token s={view.s + 1} {tokens[view.s]!r}",
-        "u": f"key token u={view.u + 1} {tokens[view.u]!r}",
+        "s": f"query token s={view.s + 1} {tokens[view.s][:NAME_CHARS]!r}",
+        "u": f"key token u={view.u + 1} {tokens[view.u][:NAME_CHARS]!r}",
     }
     of = {
         "query": (where["s"], f"feature k={view.feature + 1}"),

@@ -12,10 +12,10 @@ from attnviz.locale import _
 
 
 def show(*functions: Callable[..., Any]) -> None:
-    """Offer the source of core functions that computed what the page shows."""
-    for function in functions:
-        words = _("The code that ran: {name}").format(name=f"`{function.__name__}`")
-        expander = st.expander(words, key=f"source:{function.__name__}", on_change="rerun")
-        if expander.open:  # a closed one costs nothing
-            with expander:
+    """Offer the source of the functions that computed what the page shows, together: every expander costs each run."""
+    words = _("The code that ran: {name}").format(name=", ".join(f"`{function.__name__}`" for function in functions))
+    expander = st.expander(words, key="source", on_change="rerun")
+    if expander.open:  # a closed one costs nothing
+        with expander:
+            for function in functions:
                 st.code(inspect.getsource(function), language="python")

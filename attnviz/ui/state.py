@@ -147,8 +147,8 @@ def of_lab(field: str, *, worded: bool = False) -> Bound:
 
 def set_lab(**changed: Any) -> None:
     """Change settings of the labs. Call it in a callback."""
-    look(lab=replace(view().lab, **changed))
-    _reseed(view().lab)
+    keep(**changed)
+    _reseed(view(), view().lab)
 
 
 def keep(**changed: Any) -> None:
@@ -195,9 +195,10 @@ def _take_lab(field: str, key: str) -> None:
         set_lab(**{field: value})
 
 
-def _reseed(source: Any) -> None:
+def _reseed(*sources: Any) -> None:
     """Let every drawn widget follow what was changed elsewhere."""
+    values = {name: getattr(source, name) for source in sources for name in source.__dataclass_fields__}
     for key in list(st.session_state):
         field = str(key).partition(".")[0]
-        if field in source.__dataclass_fields__:
-            st.session_state[key] = getattr(source, field)
+        if field in values:
+            st.session_state[key] = values[field]

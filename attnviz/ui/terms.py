@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import streamlit as st
+import torch
+from torch import Tensor
 
 from attnviz.core.arithmetic import EQUATIONS, Arithmetic
 from attnviz.core.positions import turning_pair
 from attnviz.experiment import Run, View
 from attnviz.export.python import agreed_digits, cell_program
 from attnviz.figures.formulas import formula
+from attnviz.figures.matrices import shape
 from attnviz.figures.text import SUBSCRIPTS, markdown, number, visible
 from attnviz.figures.titles import plain_symbol
 from attnviz.letters import relabel
-from attnviz.limits import TERMS_SHOWN
+from attnviz.limits import NAME_CHARS, TERMS_LISTED, TERMS_MOST, TERMS_SHOWN
 from attnviz.locale import _
 from attnviz.ui import sentences
 from attnviz.ui.board import current_theme
@@ -56,7 +59,11 @@ def offer_program(computed: Computed, view: View, explained: Arithmetic) -> None
         if popover.open:
             st.caption(_("Runs alone, with torch, and prints this cell."))
             text = cell_program(projected(explained), sentences.place(computed.run, view))
-            st.code(text, language="python", wrap_lines=True)
+            if len(explained.products) <= TERMS_MOST:
+                st.code(text, language="python", wrap_lines=True)
+            else:
+                st.caption(_("Its sum has {n} terms, too many to read here.").format(n=f"{len(explained.products):,}"))
+                st.download_button(_("Download the program"), text, "cell.py", "text/x-python", key="program_file")
 
 
 def projected(explained: Arithmetic) -> Arithmetic:
@@ -85,15 +92,37 @@ def terms(run: Run, view: View, explained: Arithmetic, digits: int) -> Table:
         return _one_term(run, view.step, explained, digits)
     if is_rotated(explained):
         return _rotated_terms(run, view, explained, digits)
-    summed, tokens = SUMMED[view.step], run.tokens[view.b]
+    summed, tokens, listed = SUMMED[view.step], run.tokens[view.b], _listed(explained)
     places = [
-        f"{i + 1} {visible(tokens[i])}" if summed == "u" else f"{relabel(summed, view.letters)}={i + 1}"
-        for i in range(len(explained.products))
+        f"{i + 1} {visible(tokens[i][:NAME_CHARS])}" if summed == "u" else f"{relabel(summed, view.letters)}={i + 1}"
+        for i in listed
     ]
-    rows = _weight_rows(explained, digits) if view.step == "weights" else _product_rows(explained, digits, view)
+    n_rest = len(explained.products) - len(listed)
+    if n_rest:
+        places.append(_("the other {n}").format(n=f"{n_rest:,}"))
+    make = _weight_rows if view.step == "weights" else _product_rows
+    rows = make(explained, digits, view, listed)
     names, numbers = list(rows), list(zip(*rows.values(), strict=True))
     head = relabel(summed, view.letters)
     return {head: names} | {place: list(column) for place, column in zip([*places, _("sum")], numbers, strict=True)}
+
+
+def _listed(explained: Arithmetic) -> list[int]:
+    """Which terms a table lists: all, or of very many the largest, with the cell's own."""
+    n = len(explained.products)
+    if n <= TERMS_MOST:
+        return list(range(n))
+    own = {explained.index[-1]} if explained.step == "weights" else set()
+    return sorted(own | set(explained.products.abs().topk(TERMS_LISTED).indices.tolist()))
+
+
+def _rest(numbers: Tensor, listed: list[int]) -> list[float]:
+    """What the terms that are not listed add up to; nothing where all are."""
+    if len(listed) == len(numbers):
+        return []
+    others = torch.ones(len(numbers), dtype=torch.bool)
+    others[listed] = False
+    return [float(numbers[others].sum())]
 
 
 def is_rotated(explained: Arithmetic) -> bool:
@@ -103,9 +132,9 @@ def is_rotated(explained: Arithmetic) -> bool:
 
 def _rotated_terms(run: Run, view: View, explained: Arithmetic, digits: int) -> Table:
     """The two features that turned together, the cell's own first, and what each of them gives."""
-    assert run.rotary is not None and run.trace is not None
+    assert run.rotary is not None
     before, rotation = explained.factors.values()
-    first, second, _pair = turning_pair(view.feature, run.trace.query.shape[-1], run.rotary.layout)
+    first, second, _pair = turning_pair(view.feature, shape(run, "query", view.b, view.h)[1], run.rotary.layout)
     k, is_first = relabel("k", view.letters), view.feature == first
     names = [_("before rotation"), "cos, −sin" if is_first else "cos, sin", _("product")]
     own, other = (
@@ -118,7 +147,7 @@ def _rotated_terms(run: Run, view: View, explained: Arithmetic, digits: int) -> 
 
 def _one_term(run: Run, step: str, explained: Arithmetic, digits: int) -> Table:
     left, right = (float(factor[0]) for factor in explained.factors.values())
-    added = _("mask") if run.bias is None else "ALiBi" if run.seen is None else "ALiBi + " + _("mask")
+    added = _("mask") if not run.has_cost else "ALiBi + " + _("mask") if run.has_mask else "ALiBi"
     sign, names = {"scaled": ("×", ("S", _("scale"))), "masked": ("+", (_("scaled"), added))}[step]
     return {
         names[0]: [number(left, 4)],
@@ -127,25 +156,28 @@ def _one_term(run: Run, step: str, explained: Arithmetic, digits: int) -> Table:
     }
 
 
-def _product_rows(explained: Arithmetic, digits: int, view: View) -> Table:
+def _product_rows(explained: Arithmetic, digits: int, view: View, listed: list[int]) -> Table:
     operands = EQUATIONS[explained.step].split("->")[0].split(",")
+    rest = _rest(explained.products, listed)
+    blank = [""] * (len(rest) + 1)  # of the factors there is no sum
     rows = {
-        f"{name}_{relabel(letters, view.letters)}": [*(number(v, 4) for v in factor.tolist()), ""]
+        f"{name}_{relabel(letters, view.letters)}": [*(number(v, 4) for v in factor[listed].tolist()), *blank]
         for name, letters, factor in zip(_OPERANDS[explained.step], operands, explained.factors.values(), strict=True)
     }
-    products = [number(v, 4) for v in explained.products.tolist()]
+    products = [number(v, 4) for v in [*explained.products[listed].tolist(), *rest]]
     return rows | {_("product"): [*products, number(explained.cell, digits)]}
 
 
-def _weight_rows(explained: Arithmetic, digits: int) -> Table:
+def _weight_rows(explained: Arithmetic, digits: int, _view: View, listed: list[int]) -> Table:
     """The exponentials of the whole row, less its largest score so that none overflows, and the share of each."""
     masked, exponential = explained.factors.values()
-    whole = float(exponential.sum())
-    shares = [e / whole if whole else 0.0 for e in exponential.tolist()]
+    whole, rest = float(exponential.sum()), _rest(exponential, listed)
+    exponentials = [*exponential[listed].tolist(), *rest]
+    shares = [e / whole if whole else 0.0 for e in exponentials]
     printed = [number(share, 4) for share in shares]
-    printed[explained.index[-1]] = number(explained.cell, digits)
+    printed[listed.index(explained.index[-1])] = number(explained.cell, digits)
     return {
-        _("masked"): [*(number(v, 4) for v in masked.tolist()), ""],
-        _("exp(masked − largest)"): [*(number(v, 4) for v in exponential.tolist()), number(whole, 4)],
+        _("masked"): [*(number(v, 4) for v in masked[listed].tolist()), *([""] * (len(rest) + 1))],
+        _("exp(masked − largest)"): [*(number(v, 4) for v in exponentials), number(whole, 4)],
         _("share"): [*printed, number(sum(shares), 4)],
     }

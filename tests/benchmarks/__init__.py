@@ -7,10 +7,13 @@
     python -m tests.benchmarks.training              a step of training, beside two others      goal 1.2 x the slower
     python -m tests.benchmarks.training_beside       another thread's work while three jobs train
     python -m tests.benchmarks.models                loading and reading the trained models
+    python -m tests.benchmarks.models_painted        choosing one, and typing a text, to all its heads painted
+    python -m tests.benchmarks.overview              12 x 12 heads beside other tools    goal 0.7 s at 64 tokens
     python -m tests.benchmarks.hover_to_outline      the pointer on a cell to its outlines          goal 16 ms
     python -m tests.benchmarks.click_to_arithmetic   a click on a weight to its arithmetic          goal 1.3 x the floor
+    python -m tests.benchmarks.long_text             a long text pasted, zoomed, hovered         goal 1 s, 0.2 s, 16 ms
     python -m tests.benchmarks.start                 a new process to the title and the board       goal 1.3 x the floor
-    python -m tests.benchmarks.sessions              25 people at once, without a browser           goal p95 400 ms
+    python -m tests.benchmarks.sessions              10, 50 and 200 people at once      goal p95 600 ms of 50, no error
     python -m tests.benchmarks.script_profile        where the Python part of an edit and a click goes
 
 Each takes `-n`, the number of measurements (sessions: `--sessions`, `--seconds`), and says more with `--help`. A floor

@@ -18,13 +18,13 @@ from playwright.sync_api import Page, sync_playwright
 from tests.benchmarks.cells import some_points
 from tests.benchmarks.figures import WORDS, link
 from tests.benchmarks.measure import parser, quantile
-from tests.benchmarks.painted import BLOCKS, LINKED, opened, report
+from tests.benchmarks.painted import BLOCKS, LINKED, SELECTORS, opened, report
 from tests.browser.harness import Watch, launch_browser, running_app
 
 GOAL = 16.0
 # Outlines are drawn anew with each hover; beside them a block may hold that of the chosen cell.
-ARM = """block => {
-  const layer = () => document.querySelector(bench.at.block.replace("{}", block) + " " + bench.at.outlines);
+ARM = """chart => {
+  const layer = () => document.querySelector(chart + " " + bench.at.outlines);
   const was = layer() ? layer().innerHTML : "";
   const drawn = () => { const now = layer(); return now && now.childElementCount > 1 && now.innerHTML !== was; };
   bench.hover = new Promise((done) => window.addEventListener("mousemove", () => {
@@ -41,9 +41,9 @@ ARM = """block => {
 }"""
 
 
-def hover(page: Page, block: str, point: tuple[float, float]) -> dict[str, float] | None:
-    """Move the mouse to a point; None when nothing was outlined within a second."""
-    page.evaluate(ARM, block)
+def hover(page: Page, chart: str, point: tuple[float, float]) -> dict[str, float] | None:
+    """Move the mouse to a point of a chart, a selector; None when nothing was outlined within a second."""
+    page.evaluate(ARM, chart)
     page.mouse.move(*point)
     times: dict[str, float] | None = page.evaluate("() => bench.hover")
     page.wait_for_timeout(70)  # Plotly looks at the pointer at most every 50 ms
@@ -66,7 +66,7 @@ def main() -> None:
             page.wait_for_function(f"() => ({LINKED})() > 0")
             for block in BLOCKS:
                 points = some_points(page, block, given.warm + given.n, draw)
-                found = [hover(page, block, point) for point in points][given.warm :]
+                found = [hover(page, SELECTORS["block"].format(block), point) for point in points][given.warm :]
                 taken[block] = [times for times in found if times]
                 n_missed += len(found) - len(taken[block])
         browser.close()

@@ -32,13 +32,14 @@ def quantile(values: Sequence[float], share: float) -> float:
     return low + (high - low) * (at - math.floor(at))
 
 
-def spread(values: Sequence[float]) -> str:
+def spread(values: Sequence[float], digits: int = 1) -> str:
     """Return the median, and in brackets the middle half: the noise, as it was.
 
     >>> spread([1, 2, 3, 4, 5])
     '3.0 (2.0-4.0)'
     """
-    return f"{statistics.median(values):.1f} ({quantile(values, 0.25):.1f}-{quantile(values, 0.75):.1f})"
+    middle, low, high = statistics.median(values), quantile(values, 0.25), quantile(values, 0.75)
+    return f"{middle:.{digits}f} ({low:.{digits}f}-{high:.{digits}f})"
 
 
 def print_sides(ours: Sequence[Sample], floor: Sequence[Sample], rows: Mapping[str, str], goal: float) -> None:

@@ -91,11 +91,18 @@ LOST = """limit => Promise.race([window.bench.painted, new Promise((_, no) => se
 
 
 @contextmanager
-def opened(browser: Browser, address: str, watch: Watch, charts: Sequence[str] = KEYS) -> Iterator[Page]:
-    """Open a page in a context of its own, with the clock in it, once it is at rest; `charts` are those it watches."""
+def opened(
+    browser: Browser, address: str, watch: Watch, charts: Sequence[str] = KEYS, script: str = ""
+) -> Iterator[Page]:
+    """Open a page in a context of its own, with the clock in it, once it is at rest; `charts` are those it watches.
+
+    `script` is put into the page too.
+    """
     with browser.new_context(viewport=WINDOW, color_scheme="light", locale="en-US") as context:
         context.add_init_script(CLOCK)
         context.add_init_script(f"bench.blocks = {json.dumps(list(charts))}")
+        if script:
+            context.add_init_script(script)
         page = context.new_page()
         watch.follow(page)
         page.goto(address)

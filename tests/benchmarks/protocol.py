@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NewSession_pb2 import NewSession
 from streamlit.proto.NumberInput_pb2 import NumberInput
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
@@ -44,9 +46,12 @@ class Session:
     socket: ClientConnection
     query: str
     page: str = ""  # the hash of the page's script, as the server names it
+    name: str = ""  # of the page that is opened first; the landing page's is empty
+    begun: NewSession | None = None  # what the server said about the app, at the last run
     elements: dict[str, Element] = field(default_factory=dict)
     fragments: dict[str, str] = field(default_factory=dict)  # key -> the fragment that drew it
     states: dict[str, WidgetState] = field(default_factory=dict)
+    figure_at: float = 0.0  # when the last figure came, by time.perf_counter()
     n_exceptions: int = 0
     n_bytes: int = 0
 
@@ -72,6 +77,7 @@ class Session:
         run = message.rerun_script
         run.query_string, run.page_script_hash, run.fragment_id = self.query, self.page, fragment
         run.widget_states.widgets.extend([*self.states.values(), *([trigger] if trigger else [])])
+        run.page_name = "" if self.page else self.name
         run.context_info.locale, run.context_info.timezone = "en-US", "UTC"
         run.context_info.color_scheme = "light"
         data: bytes = message.SerializeToString()
@@ -82,7 +88,9 @@ class Session:
         message = ForwardMsg.FromString(data)
         kind = message.WhichOneof("type")
         if kind == "new_session":
-            self.page = message.new_session.page_script_hash
+            self.begun, self.page = message.new_session, message.new_session.page_script_hash
+        if kind == "navigation":
+            self.page = message.navigation.page_script_hash
         if kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             self._draw(message.delta.new_element, message.delta.fragment_id)
         return kind == "script_finished" and bool(message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN)
@@ -91,6 +99,8 @@ class Session:
         kind = element.WhichOneof("type")
         if kind is None:
             return
+        if kind == "plotly_chart":
+            self.figure_at = time.perf_counter()
         if kind == "exception":
             self.n_exceptions += 1
         proto = getattr(element, kind)
@@ -137,7 +147,7 @@ def _trigger(component: str, value: dict[str, Any]) -> WidgetState:
     return WidgetState(id=f"$$STREAMLIT_INTERNAL_KEY_{component}__events", json_trigger_value=json.dumps(sent))
 
 
-async def open_session(url: str, query: str = "") -> Session:
+async def open_session(url: str, query: str = "", *, page: str = "", cookie: str = "") -> Session:
     """Connect to an app of this machine and return when its first run has finished."""
     address = url.replace("http", "ws", 1) + "/_stcore/stream"
     socket = await connect(
@@ -145,9 +155,10 @@ async def open_session(url: str, query: str = "") -> Session:
         subprotocols=[Subprotocol("streamlit")],
         max_size=None,
         compression=None,
+        additional_headers={"Cookie": cookie} if cookie else None,
         open_timeout=PATIENCE,
         proxy=None,  # this machine only
     )
-    session = Session(socket, query)
+    session = Session(socket, query, name=page)
     await session.run()
     return session

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.harness import LISTEN, Server, Watch, find_browser, launch_browser, running_app
 from tests.browser.reader import Reader
@@ -17,6 +17,8 @@ from tests.browser.reader import Reader
 NewPage = Callable[..., Page]
 Contexts = Callable[..., BrowserContext]
 OpenApp = Callable[..., Reader]
+PATIENCE = 30_000  # ms: what a page does at once may take seconds on a machine that is busy
+expect.set_options(timeout=PATIENCE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -108,7 +110,7 @@ def new_page(contexts: Contexts, spare: dict[BrowserContext, list[Page]], server
         page = spare[context].pop() if spare.get(context) else context.new_page()
         if not fresh:
             pages.append(page)
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         page.set_viewport_size({"width": viewport[0], "height": viewport[1]})
         watch.follow(page)
         if address is not None:

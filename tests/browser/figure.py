@@ -75,6 +75,13 @@ _TICKS = """(gd, [name, letter]) => {
     const trace = gd._fullData.find(t => t.type === "heatmap" && t.name === name), axis = trace[letter + "axis"];
     return [...gd.querySelectorAll(`.${axis}tick text`)].map(t => t.textContent);
 }"""
+# Whether Plotly has seen the pointer over a cell of a panel, and has told all who listen.
+_HOVERED = """([block, name, row, column]) => {
+    const gd = document.querySelector(`.st-key-block-${block} .js-plotly-plot`);
+    const panel = gd._fullData.find(t => t.type === "heatmap" && t.name === name);
+    return (gd._hoverdata ?? []).some(p => p.fullData.xaxis === panel.xaxis && p.fullData.yaxis === panel.yaxis
+        && p.pointNumber[0] === row && p.pointNumber[1] === column);
+}"""
 _SCROLL = """(gd, [x, y]) => {
     document.querySelector('[data-testid="stMain"]').scrollBy(0, y - innerHeight * 0.3);
     gd.closest('[class*="st-key-block-"]').scrollBy(x - innerWidth * 0.5, 0);
@@ -123,7 +130,7 @@ class Board:
 
     def hover(self, block: str, name: str, row: int, col: int) -> Self:
         self.page.mouse.move(*self.point(block, name, row, col))
-        self.page.wait_for_timeout(120)  # Plotly looks at most every 50 ms
+        self.page.wait_for_function(_HOVERED, arg=[block, name, row, col])
         return self
 
     def click(self, block: str, name: str, row: int, col: int) -> Self:

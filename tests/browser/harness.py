@@ -86,13 +86,16 @@ def free_port() -> int:
 
 
 @contextmanager
-def running_app(log_file: Path, *, script: str = "app.py", seconds: float = 60) -> Iterator[Server]:
+def running_app(
+    log_file: Path, *, script: str = "app.py", seconds: float = 180, module: str = "streamlit"
+) -> Iterator[Server]:
     """Run a script with Streamlit in the repository's folder, healthy on entry, stopped on exit.
 
-    Raises RuntimeError with the log's end when it is not healthy within `seconds`.
+    `module` stands for Streamlit's command. Raises RuntimeError with the log's end when it is not healthy within
+    `seconds`.
     """
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", script, "--server.headless", "true"]
+    command = [sys.executable, "-m", module, "run", script, "--server.headless", "true"]
     command += ["--server.address", "127.0.0.1", "--server.port", str(port)]
     command += ["--logger.enableRich", "false"]  # whose colours would hide a traceback from those who look for one
     with log_file.open("wb") as log:
@@ -156,7 +159,7 @@ IDLE = """quiet => {
 }"""
 
 
-def wait_idle(page: Page, *, quiet: float = 300, timeout: float = 30_000) -> None:
+def wait_idle(page: Page, *, quiet: float = 300, timeout: float = 180_000) -> None:
     """Wait until Streamlit has been at rest for `quiet` ms: no run going on, nothing stale, all painted.
 
     `quiet` must be longer than the pause after which a live text box sends what was typed (250 ms as it

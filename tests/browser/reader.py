@@ -36,7 +36,7 @@ class Reader(Board):
         """What the address bar says: the experiment and the view."""
         return from_query(self.page.url)
 
-    def until(self, holds: Callable[[], bool], seconds: float = 10) -> Self:
+    def until(self, holds: Callable[[], bool], seconds: float = 30) -> Self:
         """Wait until something holds that is sent late, as what is typed into the grid, and then for the rest."""
         deadline = time.monotonic() + seconds
         while not holds() and time.monotonic() < deadline:

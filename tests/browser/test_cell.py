@@ -94,7 +94,7 @@ def test_the_copied_program_prints_the_cell_when_run_alone(open_app: OpenApp) ->
     reader.click("output", "output", 2, 1)
     dock = Dock(reader)
     text = dock.copy_program()
-    ran = subprocess.run([sys.executable, "-I", "-c", text], capture_output=True, text=True, timeout=60, check=True)
+    ran = subprocess.run([sys.executable, "-I", "-c", text], capture_output=True, text=True, timeout=300, check=True)
     cell = expected.tensor(reader.state()[0].run(), "output")[2, 1].item()
     assert ran.stdout.strip() == dock.written().value and expected.prints(ran.stdout.strip(), cell)
 

@@ -3,6 +3,7 @@
 from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import expect
 
 from attnviz.figures.panels import AXES
 from tests.browser import expected
@@ -46,9 +47,8 @@ def test_hovering_outlines_the_row_and_the_column_in_every_panel(open_app: OpenA
             found, right = reader.outlines(where), expected.outlines(reader, where, hovered, ("scores", 3, 1))
             assert expected.same_boxes(found, right), (block, name, where, found, right)
     reader.page.mouse.move(5, 5)
-    reader.page.wait_for_timeout(120)
+    expect(reader.page.locator(".attnviz-tip:visible")).to_have_count(0)
     assert [len(reader.outlines(block)) for block in BLOCKS] == [0, 1, 0]  # the chosen score alone
-    assert reader.page.locator(".attnviz-tip:visible").count() == 0
 
 
 def test_outlines_of_a_token_have_its_letters_hue_everywhere(reader: Reader) -> None:

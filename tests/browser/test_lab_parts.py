@@ -71,3 +71,28 @@ def test_a_hidden_score_and_when_it_is_hidden_follow_the_reader(open_app: OpenAp
     choose(reader, "hidden_value", 0)
     reader.until(lambda: reader.state()[1].lab.hidden_value == "-inf")
     assert reader.state()[1].lab.hidden_value == "-inf" and reader.state()[1].lab.hidden_when == "before"
+
+
+def test_an_answer_above_follows_what_runs_alone_below(open_app: OpenApp) -> None:
+    reader = open_app("/positions?text=a+b+c&reveal=16&order=2+1+3")
+    answer, other = reader.keyed("question-16"), drawn(reader, "maps-positions")
+    assert "Shuffled, your weights keep" in answer.inner_text() and other
+    before, elements = answer.inner_text(), answer.locator('[data-testid="stElementContainer"]').count()
+    for order in ("3 1 2", "2 3 1", "1 2 3"):
+        reader.keyed("order").locator("input").fill(order)
+        reader.keyed("order").locator("input").press("Enter")
+        reader.until(lambda order=order: reader.state()[1].lab.order == order)  # type: ignore[misc]
+        assert answer.locator('[data-testid="stElementContainer"]').count() == elements  # replaced, not added
+    assert "Read backwards, your weights keep" in answer.inner_text() != before
+    assert drawn(reader, "maps-positions") == other and reader.keyed("maps-shuffled").count() == 0
+
+
+def test_a_click_in_a_part_moves_the_whole_lab(open_app: OpenApp) -> None:
+    reader = open_app("/output?section=value&text=the+cat+sat&reveal=8")
+    choose(reader, "value_is", 1)
+    said = reader.keyed("question-8").inner_text()
+    reader.page.locator(".st-key-maps-value .nsewdrag").first.click(position={"x": 60, "y": 60})
+    reader.until(lambda: reader.state()[1].s > 0)
+    view = reader.state()[1]
+    assert min(view.s, view.u) > 0 and view.lab.value_is == "k"
+    assert reader.keyed("question-8").inner_text() != said

@@ -15,6 +15,12 @@ def drawn(reader: Reader) -> list[list[bool]]:
     return [list(row) for row in read_drawing(reader.state()[0].drawn)]
 
 
+def _arrives(reader: Reader, painted: Tensor) -> None:
+    """Wait for a mask to be in the link, and fail when it never is."""
+    reader.until(lambda: reader.state()[0].drawn != "" and drawn(reader) == painted.tolist())
+    assert drawn(reader) == painted.tolist()
+
+
 def _explore_shows(reader: Reader, painted: Tensor) -> None:
     assert ((np.array(reader.values("scores", "weights")) > 0) == painted.numpy()).all()
     assert reader.chosen("mask") == "drawn"
@@ -25,16 +31,19 @@ def test_a_click_paints_undo_takes_it_back_and_explore_shows_it(open_app: OpenAp
     painted = causal(6, 6)
     reader.click("painter", "mask", 1, 4)
     painted[1, 4] = True
-    assert drawn(reader) == painted.tolist() and reader.values("painter", "mask") == painted.int().tolist()
+    _arrives(reader, painted)
+    assert reader.values("painter", "mask") == painted.int().tolist()
     assert reader.chosen("mask") == "drawn"
     reader.click("painter", "mask", 5, 0)
     painted[5, 0] = False
-    assert drawn(reader) == painted.tolist() and "drawn=" in reader.link()
+    _arrives(reader, painted)
+    assert "drawn=" in reader.link()
 
     reader.button("Undo").click()
     reader.rest()
     painted[5, 0] = True
-    assert drawn(reader) == painted.tolist() and reader.values("painter", "mask") == painted.int().tolist()
+    _arrives(reader, painted)
+    assert reader.values("painter", "mask") == painted.int().tolist()
 
     link = reader.link()
     reader.go("Explore")
@@ -51,11 +60,9 @@ def test_a_finger_paints_on_a_phone_and_the_keyboard_everywhere(open_app: OpenAp
     painted = causal(6, 6)
     reader.click("painter", "mask", 3, 5)
     painted[3, 5] = True
-    assert drawn(reader) == painted.tolist()
+    _arrives(reader, painted)
     reader.set_number("painted_s", 2)
     reader.set_number("painted_u", 1)
-    reader.button("Hide the cell").focus()
-    reader.page.keyboard.press("Enter")
-    reader.rest()
+    reader.button("Hide the cell").press("Enter")
     painted[1, 0] = False
-    assert drawn(reader) == painted.tolist()
+    _arrives(reader, painted)

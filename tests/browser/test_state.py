@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from attnviz.presets import preset
 from tests.browser import expected
-from tests.browser.conftest import OpenApp
+from tests.browser.conftest import PATIENCE, OpenApp
 from tests.browser.harness import LISTEN, Server, Watch, running_app
 from tests.browser.reader import Reader
 
@@ -71,7 +71,7 @@ def just_started(browser: Browser, tmp_path: Path) -> Iterator[Reader]:
         context = browser.new_context(base_url=server.url, locale="en-US", viewport={"width": 1440, "height": 1000})
         context.add_init_script(LISTEN)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE)
         watch.follow(page)
         page.goto("/")
         yield Reader(page).rest()

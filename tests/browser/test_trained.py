@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from attnviz.figures.text import number
+from attnviz.figures.tiles import TOP
 from attnviz.models import packages, registry
 from attnviz.models.reading import LayerRead
 from tests.browser import expected
@@ -35,7 +35,7 @@ def layer_of(model: str, text: str, layer: int) -> LayerRead:
 
 def settled(reader: Reader) -> Reader:
     """Wait until no model is loaded any more."""
-    expect(reader.page.locator('[data-testid="stProgress"]')).to_have_count(0, timeout=120_000)
+    expect(reader.page.locator('[data-testid="stProgress"]')).to_have_count(0, timeout=300_000)
     return reader.rest()
 
 
@@ -69,16 +69,16 @@ def test_a_tile_names_its_head_and_a_click_opens_it(open_app: OpenApp) -> None:
     chart = reader.page.locator(".st-key-maps-tiles .js-plotly-plot")
     x, y = chart.evaluate(_TILE, [1, 10, [4, len(TEXT)]])
     reader.page.mouse.move(x, y)
-    reader.page.wait_for_timeout(150)
     weight = float(layer_of("attnviz-tiny", TEXT, 1).trace(0).weights[0, 10, 4])
     first, second = reader.tooltip().splitlines()
-    assert first == f"layer 2, head 1   ≈ {number(weight, 2)}"
+    byte = round(weight**0.5 * TOP)  # what travels of a weight
+    assert first == f"layer 2, head 1   ≈ {(byte / TOP) ** 2:#.2g}"
     assert second == "s=11 “d”   u=5 “e”"
     reader.page.mouse.click(x, y)
+    expect(reader.page.get_by_role("heading", name="Layer 2, head 1", exact=True)).to_be_visible()
     reader.rest()
     view = reader.state()[1]
     assert (view.lab.layer, view.lab.head, view.s, view.u) == (1, 0, 10, 4)
-    expect(reader.page.get_by_role("heading", name="Layer 2, head 1", exact=True)).to_be_visible()
 
 
 @pytest.mark.parametrize("model", OFFLINE)

@@ -215,3 +215,28 @@ def test_inputs_are_finite_and_there() -> None:
         diagnose(Q, Q.half(), Q, weights=Q[..., :3])
     with pytest.raises(TypeError, match="weights: expected a floating dtype"):
         diagnose(Q, Q, Q, weights=Q[..., :3].int())
+
+
+def test_the_search_tells_how_far_it_is_and_can_be_stopped() -> None:
+    x = Drawn(SIZES[0], 6)
+    noise = x.case(soft(x.draw(2, 4, 9, 9)))
+    told: list[int] = []
+    diagnose(*noise.inputs, weights=noise.weights, progress=told.append)
+    assert told == list(range(1, len(told) + 1)) and len(told) > 50
+
+    def stop(n: int) -> None:
+        if n == 5:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        diagnose(*noise.inputs, weights=noise.weights, progress=stop)
+
+
+def test_the_search_leaves_torch_as_many_threads_as_it_had() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    x = Drawn(SIZES[0], 6)
+    case, seen = ONE["scale_missing"](x), []
+    diagnose(*case.inputs, weights=case.weights, progress=lambda _n: seen.append(torch.get_num_threads()))
+    assert set(seen) == {1} and torch.get_num_threads() == 2
+    torch.set_num_threads(before)

@@ -14,7 +14,7 @@ from attnviz.core.attention import attention
 from attnviz.core.pooling import PooledMap, Stopped, pooled_weights
 from attnviz.core.shapes import widened
 from tests.core.live_bytes import live_bytes
-from tests.core.pooling_drawn import KINDS, draw, mask_of
+from tests.core.pooling_drawn import KINDS, asked_as, draw, mask_of
 
 QUICK = settings(max_examples=60, deadline=None)
 SIZES = st.integers(1, 13)
@@ -71,7 +71,7 @@ def test_it_is_the_whole_matrix_pooled(
         pooled = pooled_weights(
             query,
             key,
-            mask="causal" if kind == "causal" else mask,
+            mask=asked_as(kind, mask),
             rows=rows,
             cols=cols,
             size=size,

@@ -29,6 +29,13 @@ BAD: list[tuple[Any, Any, dict[str, Any], type[Exception], str]] = [
         ValueError,
         "mask: expected a shape that broadcasts to (..., s, u) = (2, 4, 5), got (3, 5)",
     ),
+    (
+        Q,
+        K,
+        {"mask": lambda first, end: torch.ones(end - first, 3)},
+        ValueError,
+        "mask: expected a shape that broadcasts to (..., s, u) = (4, 5), got (4, 3)",
+    ),
     (Q, K, {"softcap": -1.0}, ValueError, "softcap: expected a positive finite number or None, got -1.0"),
     (Q, K, {"size": 0}, ValueError, "size: expected a whole number of at least 1, got 0"),
     (Q, K, {"reduce": "sum"}, ValueError, "reduce: expected 'max' or 'mean', got 'sum'"),

@@ -11,7 +11,7 @@ from attnviz.core import masks
 from attnviz.core.attention import attention
 from attnviz.core.pooling import pooled_weights
 from attnviz.core.pooling_rows import row_weights, strongest, strongest_edges
-from tests.core.pooling_drawn import KINDS, draw, mask_of
+from tests.core.pooling_drawn import KINDS, asked_as, draw, mask_of
 
 QUICK = settings(max_examples=40, deadline=None)
 
@@ -29,7 +29,7 @@ def test_a_row_is_that_of_the_whole_matrix(sizes: tuple[int, int], kind: str, co
     row = data.draw(st.integers(0, n_query - 1))
     query, key = draw((2, 4, n_query, 3), (2, 2, n_key, 3), seed=seed)
     mask = mask_of(kind, 4, n_query, n_key, seed)
-    asked: Any = "causal" if kind == "causal" else mask
+    asked = asked_as(kind, mask)
     expected = attention(query, key, key, mask=mask).weights[..., row, :]
     torch.testing.assert_close(row_weights(query, key, row, mask=asked), expected, rtol=1e-12, atol=0)
     found = strongest(query, key, row, mask=asked, count=count)
@@ -54,7 +54,7 @@ def test_of_equal_weights_the_earlier_key_comes_first() -> None:
 def test_the_strongest_pairs_are_those_of_the_window(size: int, kind: str, count: int, seed: int, window: Any) -> None:
     query, key = draw((2, 4, 12, 3), (2, 2, 15, 3), seed=seed)
     mask = mask_of(kind, 4, 12, 15, seed)
-    asked: Any = "causal" if kind == "causal" else mask
+    asked = asked_as(kind, mask)
     rows, cols = window
     pooled = pooled_weights(query, key, mask=asked, rows=rows, cols=cols, size=size)
     found = strongest_edges(query, key, pooled, mask=asked, count=count)

@@ -3,10 +3,7 @@
 Two sequences of N_TOKENS tokens, the second padded; those that decode read them and decode N_DECODED tokens.
 """
 
-import os
 from functools import cache
-
-os.environ["HF_HUB_OFFLINE"] = "1"  # read when transformers is imported
 
 import torch
 import transformers

@@ -80,6 +80,13 @@ def test_scales_are_shared_by_name_and_never_stretched() -> None:
     assert titles == {"weight, 0 to 1", "value, symmetric about 0", "value, from 0"}
 
 
+@pytest.mark.parametrize(("size", "most"), [(1e-9, 1e-6), (1e-3, 1e-3)])
+def test_what_rounding_left_of_a_difference_is_painted_pale(size: float, most: float) -> None:
+    figure = draw(Map("D", "D", torch.tensor([[size, 0.0], [0.0, -size / 2]]), S, U, least=1e-6))
+    axis = figure["layout"]["coloraxis"]
+    assert (-axis["cmin"], axis["cmax"]) == pytest.approx((most, most))
+
+
 def test_maps_over_the_same_tokens_zoom_together_and_others_do_not() -> None:
     figure = draw(
         Map("S", "S", values(), S, U), Map("a", "a", weights(), S, U), Map("O", "O", values(5, 3), S, Axis("d"))

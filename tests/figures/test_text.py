@@ -144,6 +144,14 @@ def test_markdown_breaks_what_would_become_an_arrow_or_a_dash() -> None:
         assert text.markdown(sign).replace("\u200b", "").replace("\\", "") == sign
 
 
+@pytest.mark.parametrize(
+    "address", ["https://a.example", "HTTP://a.example", "www.a.example", "WWW.a.example", "a@b.example"]
+)
+def test_markdown_makes_no_link_of_an_address(address: str) -> None:
+    assert "\u200b" in text.markdown(address)
+    assert text.markdown(address).replace("\u200b", "").replace("\\", "") == address
+
+
 @given(st.text(alphabet=st.characters(codec="ascii", categories=("P", "S", "L", "N")), min_size=1))
 def test_markdown_loses_nothing(typed: str) -> None:
     escaped = text.markdown(typed).replace("\u200b", "")

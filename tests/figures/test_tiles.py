@@ -43,15 +43,15 @@ def test_every_cell_is_the_weight_of_the_tokens_it_is_found_at(
 
 
 def test_a_long_text_is_pooled_to_the_largest_weight_and_says_so() -> None:
-    """64 blocks of 8 tokens on 32 pixels are 32 blocks of 16, each of its largest weight."""
+    """64 blocks of 8 tokens on 64 pixels are 32 blocks of 16, each of its largest weight."""
     given_ = tiles(1, 64, 64, 1, block=8)
-    placed = place(given_, 32)
+    placed = place(given_, 64)
     assert placed.block == 16 and placed.each == 1
     largest = given_.maps[0].reshape(32, 2, 32, 2).amax((1, 3))
     assert np.abs((placed.bytes_[1:-1, 1:-1] / TOP) ** 2 - largest.numpy()).max() < 1.5 / TOP
     spec, panel, _ = specify(tiles(30 * 9, 64, 64, 30, block=8), LIGHT, width=1200)
-    assert panel["tile"]["block"] == 16
-    assert "16 × 16 tokens" in spec["layout"]["coloraxis"]["colorbar"]["title"]["text"]
+    assert panel["tile"]["block"] == 32
+    assert "32 × 32 tokens" in spec["layout"]["coloraxis"]["colorbar"]["title"]["text"]
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
@@ -75,3 +75,17 @@ def test_a_map_that_is_not_square_keeps_its_shape() -> None:
     height, width = placed.step[0] - placed.gap, placed.step[1] - 1
     assert height == 4 * width
     assert spec["layout"]["height"] < 400
+
+
+def test_a_head_that_is_left_out_leaves_a_gap_and_the_others_where_they_were() -> None:
+    """No byte of it is a weight, it has no name to hover over, and nothing else moves."""
+    all_of_them = tiles(6, 5, 5, 3)
+    without = all_of_them._replace(hidden=frozenset({1, 5}))
+    whole, rest = place(all_of_them, 60), place(without, 60)
+    assert whole.bytes_.shape == rest.bytes_.shape
+    for row, column in np.ndindex(rest.bytes_.shape):
+        where = at(rest, row, column)
+        left_out = where is not None and where[0] in (1, 5)
+        assert rest.bytes_[row, column] == (whole.bytes_[0, 0] if left_out else whole.bytes_[row, column])
+    _, panel, _ = specify(without, LIGHT, width=1200)
+    assert [i for i, called in enumerate(panel["tile"]["called"]) if not called] == [1, 5]

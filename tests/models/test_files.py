@@ -17,6 +17,7 @@ from safetensors.torch import save
 from attnviz import limits
 from attnviz.models import files, files_numpy
 from attnviz.models.files import KINDS, read_file, read_path
+from attnviz.models.files_axes import readings
 from attnviz.models.files_refused import CODES, FileRefused
 from attnviz.models.files_roles import guess
 
@@ -223,3 +224,35 @@ def test_a_refusal_can_be_sent_on() -> None:
     error = refused("a.npy", b"x")
     again = pickle.loads(pickle.dumps(error))  # noqa: S301  our own
     assert (again.code, str(again)) == (error.code, str(error))
+
+
+@pytest.mark.parametrize("byteorder", ["<", ">"])
+def test_strings_of_an_npz_are_its_tokens(byteorder: str) -> None:
+    """np.savez turns a list of words into an array of strings."""
+    words = np.array(["the", "猫", "</s>"], dtype=f"{byteorder}U4")
+    read = read_file("a.npz", npz(q=QUERY.numpy(), tokens=words))
+    assert (read.tokens, [each.name for each in read.arrays]) == (("the", "猫", "</s>"), ["q"])
+
+
+def test_numbers_of_one_axis_that_are_called_ids_are_tokens() -> None:
+    read = read_file("a.npz", npz(q=QUERY.numpy(), input_ids=np.array([101, 7, 102])))
+    assert (read.tokens, read.left_out) == (("101", "7", "102"), ("input_ids",))
+
+
+def test_layers_that_are_held_one_by_one_become_one_array() -> None:
+    """np.savez names a list of arrays arr_0, arr_1 and so on; ten comes after nine, not after one."""
+    layers = [torch.softmax(torch.randn(3, 4, 4, generator=GENERATOR), dim=-1) for _ in range(11)]
+    file = io.BytesIO()
+    np.savez(file, *(layer.numpy() for layer in layers))
+    (one,) = read_file("a.npz", file.getvalue()).arrays
+    assert (one.name, one.role, one.layered) == ("arr_0–10", "weights", True)
+    assert torch.equal(one.tensor, torch.stack(layers))
+    assert readings({"weights": one.tensor}, layered=True)[0] == "lh"
+
+
+def test_arrays_of_other_shapes_or_with_a_gap_stay_apart() -> None:
+    gap = read_file("a.npz", npz(w0=WEIGHTS[0].numpy(), w2=WEIGHTS[1].numpy()))
+    odd = read_file("a.npz", npz(w0=WEIGHTS[0].numpy(), w1=WEIGHTS[0, :, :3].numpy()))
+    assert [each.name for each in (*gap.arrays, *odd.arrays)] == ["w0", "w2", "w0", "w1"]
+    two = read_file("a.npz", npz(l1_q0=QUERY.numpy(), l1_q1=QUERY.numpy()))
+    assert [each.name for each in two.arrays] == ["l1_q0–1"]

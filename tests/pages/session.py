@@ -40,7 +40,7 @@ class Session:
     """A reader in front of the app."""
 
     def __init__(self, page: str = "explore", /, *, locale: str = "en-US", theme: str = "light", **query: Any) -> None:
-        self.at = AppTest.from_file(str(APP), default_timeout=60)
+        self.at = AppTest.from_file(str(APP), default_timeout=300)
         self.at.context.update(locale=locale, theme=theme)
         self.at.query_params.update(query)
         self.at._page_hash = calc_hash(page)
@@ -138,13 +138,13 @@ class Session:
         """Give a widget a value."""
         self.widget(key).set_value(value)
         self.at.run()
-        return self
+        return self._whole()
 
     def press(self, key: str) -> "Session":
         """Press a button."""
         self.widget(key).click()
         self.at.run()
-        return self
+        return self._whole()
 
     def open(self, *keys: str) -> "Session":
         """Open expanders and popovers, which compute only when they are open."""
@@ -178,4 +178,10 @@ class Session:
         states = self.at._tree.get_widget_states()
         states.widgets.append(WidgetState(id=widget, **value))
         self.at._run(states)
+        return self._whole()
+
+    def _whole(self) -> "Session":
+        """See the whole page after a run of the lab alone, of which AppTest keeps nothing else: a browser does."""
+        if not len(self.at.title) and not len(self.at.exception):
+            self.at.run()
         return self

@@ -63,8 +63,8 @@ def test_no_token_is_said_in_one_sentence_and_the_box_stays(page: str, text: str
     check_numbers(session, Experiment("猫"))
 
 
-@pytest.mark.parametrize("page", ["explore", "scores"])
-def test_ten_thousand_words(page: str) -> None:
+@pytest.mark.parametrize("page", ["roles", "heads"])
+def test_ten_thousand_words_in_a_lab(page: str) -> None:
     text = " ".join(f"word{i % 300}" for i in range(10_000))
     session = Session(page).set("text_line", text)
     assert session.sound()
@@ -73,18 +73,12 @@ def test_ten_thousand_words(page: str) -> None:
     assert len(said) == 2
     assert f"{10_000 - TOKENS}" in said[0].replace(",", "") and str(TOKENS) in said[0]
     assert f"{LINK_BYTES}" in said[1] and "not in the link" in said[1]
-    cut = Experiment(" ".join(f"word{i % 300}" for i in range(TOKENS))).run()
-    drawn = session.numbers()
-    expected = reading.expected(cut, 0, 0)
-    for name, numbers in drawn.items():
-        rows, columns = numbers.shape
-        assert (numbers == expected[name][:rows, :columns].numpy()).all()
 
 
 def test_a_large_batch_fits_and_says_what_it_left_out() -> None:
     session = Session(text="\n".join(["word " * 700] * 12), n_heads="8")
     assert session.sound()
-    assert len(session.said()) == 3  # lines, tokens, and the link
+    assert len(session.said()) == 2  # lines, and the link
     assert "4" in session.said()[0]
     for page in ("scores", "output"):
         assert session.go(page).sound()

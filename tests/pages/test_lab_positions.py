@@ -108,6 +108,12 @@ def test_a_typed_order_is_drawn_and_put_back(query: dict[str, str]) -> None:
     assert (changed in session.words()) == (not plain) == ("**nothing has changed**" not in session.words())
     if plain:
         assert f"largest difference {small(found.weights)} in the weights" in session.words()
+        drawn = session.charts()["maps-shuffled"]["layout"]
+        assert (
+            max(drawn[name]["cmax"] for name in drawn if name.startswith("coloraxis") and drawn[name]["cmin"]) == 1e-6
+        )
+        titles = " ".join(note["text"] for note in drawn["annotations"])
+        assert ("equal up to rounding" in titles) == (found.weights > 0)
     session.press("order:reset")
     assert session.view.lab.order == "" and "after" not in session.maps()
 

@@ -97,7 +97,8 @@ def test_the_histograms(chosen: str, d_k: int) -> None:
     middles, shares = histogram(of_scores, -end, end, 41)
     assert np.array_equal(array(bars["x"]), middles) and np.array_equal(array(bars["y"]), shares)
     assert array(bars["y"]).sum() == pytest.approx(1)
-    assert f"standard deviation {number(float(of_scores.std(correction=0)), 2)}" in session.words()
+    title = session.charts()["scale-drawn"]["layout"]["title"]["text"]
+    assert f"standard deviation {number(float(of_scores.std(correction=0)), 2)}" in title
     for bars, largest in zip(session.charts()["scale-rows"]["data"], rows(scaled).largest, strict=True):
         assert np.array_equal(array(bars["y"]), histogram(largest, 0, 1, 10)[1])
     session.set("draw_d_k", 4)

@@ -30,7 +30,7 @@ DeltaGenerator.title = title
 st.title = title.__get__(st._main)
 if sys.argv[1] == "control":
     import torch
-at = AppTest.from_file("app.py", default_timeout=120).run()
+at = AppTest.from_file("app.py", default_timeout=300).run()
 assert not at.exception and len(at.get("plotly_chart")) == 3
 print(drawn[0])
 """
@@ -38,7 +38,7 @@ print(drawn[0])
 
 def loaded_before_the_title(how: str) -> str:
     command = [sys.executable, "-c", BEFORE_THE_TITLE, how]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def line(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
 QUICK = {"steps": "40", "width": "16"}
 
 
-def trained(session: Session, seconds: float = 60) -> Session:
+def trained(session: Session, seconds: float = 300) -> Session:
     """Wait until the session's training has ended, as its page does by itself."""
     deadline = time.monotonic() + seconds
     while jobs.running(job(session)):
@@ -115,7 +116,7 @@ def test_a_training_survives_a_change_of_page_and_the_next_replaces_it() -> None
     session.press("train")
     assert job(session) is not first
     trained(session)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while first.state == "training" and time.monotonic() < deadline:
         time.sleep(0.05)
     assert first.state == "stopped"
@@ -123,7 +124,7 @@ def test_a_training_survives_a_change_of_page_and_the_next_replaces_it() -> None
 
 def test_stop_keeps_what_is_learned() -> None:
     session = Session("training", steps="2000").press("train")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while job(session).trainings[0].step_number < 15 and time.monotonic() < deadline:
         time.sleep(0.05)
     session.at.run()
@@ -236,10 +237,22 @@ def test_open_in_explore_shows_the_layer_there() -> None:
     assert isinstance(session.experiment, Experiment) and session.experiment.mask == "causal"
 
 
+def test_explores_link_has_nothing_of_learning_which_finds_its_settings_again() -> None:
+    session = Session("training", sequence="abab", task="reverse", layers="3", steps="50").press("to-explore")
+    session.go("explore")
+    query = parse_qs(session.link)
+    assert set(query) & set(home.SETTINGS) == set()
+    assert query["text"] == ["a b a b"]
+    session.go("training")
+    lab = session.linked[1].lab
+    assert (lab.task, lab.layers, lab.steps, lab.sequence) == ("reverse", 3, 50, "abab")
+    assert session.widget("layers").value == 3
+
+
 def test_three_train_at_once_the_next_waits_and_explore_still_answers() -> None:
     busy = [Session("training", steps="2000", draw=str(i)).press("train") for i in range(TRAINING_AT_ONCE)]
     waits = Session("training", steps="2000").press("train")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while [job(s).state for s in busy] != ["training"] * len(busy) and time.monotonic() < deadline:
         time.sleep(0.05)
     waits.at.run()
@@ -253,7 +266,7 @@ def test_three_train_at_once_the_next_waits_and_explore_still_answers() -> None:
 
 def test_a_full_line_is_said(line: Runs) -> None:
     holders = [line.submit([Recipe(steps=2000)], alive=lambda: True) for _i in range(TRAINING_AT_ONCE)]
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while [held.state for held in holders] != ["training"] * len(holders) and time.monotonic() < deadline:
         time.sleep(0.05)
     for _i in range(TRAINING_WAITING):

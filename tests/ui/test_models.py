@@ -47,6 +47,20 @@ def test_what_does_not_fit_is_counted_and_left_out(text: str) -> None:
     assert n_other == 1 and len(held) == text.count(",")
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("d1.0,d1", "d1"),
+        ("d0.1:2-1,d1.0,d0.1", "d1.0,d0.1"),
+        ("d0.1:2-1,d0.2:2-1,d0", "d0"),
+        ("d1,d1.0", "d1"),
+        ("d0.1,d0.1:2-1,d0.2", "d0.1,d0.2"),
+    ],
+)
+def test_what_a_layer_or_a_head_holds_is_not_knocked_out_twice(text: str, left: str) -> None:
+    assert silencing.write(silencing.read(text, (part("decoder"),))[0]) == left
+
+
 def test_no_more_is_knocked_out_than_the_limit() -> None:
     every = ",".join(f"d{layer}.{head}" for layer in range(9) for head in range(9))
     held, n_other = silencing.read(every, (part("decoder", layers=9, heads=9),))
@@ -87,7 +101,7 @@ class Slow:
 
     def read(self, code: str, text: str, pair: Any, *, knockouts: Any, progress: Callable[[float], None]) -> Reading:
         self.read_.append(text)
-        for step in range(1000):
+        for step in range(100_000):
             try:
                 progress(min(0.9, step / 100))
             except Exception:
@@ -120,7 +134,7 @@ def test_one_after_another_and_the_same_once(slow: Slow) -> None:
     assert asked(reader, Wanted("m", "b"), "you") is second
     assert reader.ahead(second) == 1 and not second.done.is_set()
     slow.go.set()
-    assert first.done.wait(5) and second.done.wait(5)
+    assert first.done.wait(60) and second.done.wait(60)
     assert slow.read_ == ["a", "b"]
     assert asked(reader, Wanted("m", "a"), "you") is first
     assert first.overviews["decoder"].maps.shape == (2, 3, 4, 4)
@@ -133,12 +147,12 @@ def test_a_job_for_which_nobody_waits_is_stopped(slow: Slow) -> None:
     while not slow.read_:
         time.sleep(0.005)
     reader.leave(job, "me")
-    assert job.done.wait(5) and job.reading is None and slow.stopped == ["a"]
+    assert job.done.wait(60) and job.reading is None and slow.stopped == ["a"]
     gone = asked(reader, Wanted("m", "b"), alive=lambda: False)
-    assert gone.done.wait(5) and gone.reading is None and slow.read_ == ["a"]
+    assert gone.done.wait(60) and gone.reading is None and slow.read_ == ["a"]
     slow.go.set()
     again = asked(reader, Wanted("m", "a"))
-    assert again.done.wait(5) and again.reading is not None
+    assert again.done.wait(60) and again.reading is not None
 
 
 def test_the_line_has_an_end_and_what_is_kept_a_limit(slow: Slow) -> None:
@@ -146,10 +160,10 @@ def test_the_line_has_an_end_and_what_is_kept_a_limit(slow: Slow) -> None:
     jobs = [asked(reader, Wanted("m", text)) for text in "ab"]
     assert reader.ask(Wanted("m", "c"), "me", there) is None
     slow.go.set()
-    assert all(job.done.wait(5) for job in jobs)
+    assert all(job.done.wait(60) for job in jobs)
     assert asked(reader, Wanted("m", "b")) is jobs[1]
     again = asked(reader, Wanted("m", "a"))
-    assert again is not jobs[0] and again.done.wait(5)
+    assert again is not jobs[0] and again.done.wait(60)
 
 
 def test_an_error_that_nobody_foresaw_ends_the_job_and_not_the_worker(
@@ -161,8 +175,8 @@ def test_an_error_that_nobody_foresaw_ends_the_job_and_not_the_worker(
     reader = Reader()
     monkeypatch.setattr(registry, "read", fails)
     job = asked(reader, Wanted("m", "a"))
-    assert job.done.wait(5) and job.broken and job.reading is None
+    assert job.done.wait(60) and job.broken and job.reading is None
     assert "KeyError" in caplog.text
     monkeypatch.undo()
     refused = asked(reader, Wanted("no such", "a"))
-    assert refused.done.wait(5) and refused.failure is not None and refused.failure.code == "model"
+    assert refused.done.wait(60) and refused.failure is not None and refused.failure.code == "model"

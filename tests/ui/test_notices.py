@@ -12,7 +12,7 @@ from attnviz.links import Notice, read_query
 from attnviz.ui.notices import word
 
 QUERIES = {
-    "out_of_range": ["d_model=65", "seed=-1", "temperature=0", "s=512", "n_heads=3&n_kv_heads=2", "temperature=1e9"],
+    "out_of_range": ["d_model=65", "seed=-1", "temperature=0", "s=32768", "n_heads=3&n_kv_heads=2", "temperature=1e9"],
     "unknown": [
         "mask=causel",
         "tokenizer=bpe",
@@ -27,7 +27,7 @@ QUERIES = {
     "not_finite": ["temperature=nan", "temperature=inf", "edits=w_q~0.1_nan", "edits=x~0.0.0_1e39"],
     "repeated": ["d_k=2&d_k=3", "text=a&text=b"],
     "replaced": ["text=a%00b", "text=%ED%A0%80"],
-    "too_long": ["text=" + "a" * 100_001, "edits=w_q~0.0_" + "1_" * 5_000],
+    "too_long": ["text=" + "a" * 400_001, "edits=w_q~0.0_" + "1_" * 5_000],
     "without": ["without=text", "without=edits", "without=text,edits", "without=edits,text,heads"],
 }
 ALL = [(code, query) for code, queries in QUERIES.items() for query in queries]

@@ -128,11 +128,13 @@ def connect(
     selected: dict[str, Any] | None = None,
     key_tokens: Sequence[str] | None = None,
     on_cell: Callable[[dict[str, Any]], None] | None = None,
+    in_part: bool = False,
 ) -> None:
     """Offer the tables, and tie the charts to the browser: linked hover, the address, clicks. Call it once, at the end.
 
     key_tokens: those of the key tokens u, where they are not the query tokens; on_cell gets a click's name, row and
-    column, from 0. Without on_cell a click on a map of tokens chooses its tokens s and u.
+    column, from 0. Without on_cell a click on a map of tokens chooses its tokens s and u. in_part: called in a part
+    of a lab, all of which runs after a click.
     """
     if st.session_state["_tables"]:
         show_tables()
@@ -151,8 +153,12 @@ def connect(
 
     def clicked() -> None:
         cell = bridge.event("cell")
-        if not cell or cell["name"] not in letters:
-            return
+        if cell and cell["name"] in letters:
+            choose(cell)
+            if in_part:
+                st.rerun("lab")
+
+    def choose(cell: dict[str, Any]) -> None:
         if on_cell is not None:
             on_cell(cell)
             return

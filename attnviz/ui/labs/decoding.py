@@ -59,6 +59,12 @@ def _typed(computed: Computed) -> dict[str, Tensor]:
     return typed
 
 
+def say_causal(computed: Computed) -> None:
+    """Say that the mask of the page's controls does nothing here; it stands right below them."""
+    if computed.experiment.mask != "causal":
+        st.caption(_("What is written cannot see what comes later: this page is causal, whatever the mask above."))
+
+
 def question(now: Now) -> None:
     """Ask why there is no cache of queries."""
     place = ask(
@@ -171,8 +177,6 @@ def _say(computed: Computed, now: Now, decoded: Decoded, whole: Tensor) -> None:
                 "The first {prompt} tokens are read at once, as a prompt is; the last {steps} are decoded and drawn."
             ).format(prompt=now.prompt, steps=now.t - now.prompt)
         )
-    if computed.experiment.mask != "causal":
-        st.caption(_("What is written cannot see what comes later: this page is causal, whatever the mask above."))
 
 
 def small(value: float) -> str:

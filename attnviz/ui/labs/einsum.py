@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from torch import Tensor
 
 from attnviz.core.einsum import parse
@@ -25,6 +26,15 @@ OTHERS = ("bik,bjk->bij", "btm,mk->btk", "bsu->bs", "ii->i", "ij->ji", "ij->", "
 @labs.live
 def show(computed: Computed) -> None:
     """Draw the lab."""
+    progress(20)
+    place = _ask(computed)
+    _choose(computed)
+    _work(computed, place)
+
+
+@labs.part("sizes", "at", "lit", connects=True)
+def _work(computed: Computed, place: DeltaGenerator | None) -> None:
+    """Draw what the equation does."""
     lab = computed.view.lab
     problem, found, error = _pose(computed)
     above, figure = st.container(), st.container()
@@ -34,10 +44,10 @@ def show(computed: Computed) -> None:
         letters = einsum_letters.of(problem, lab.lit)
         with figure:  # first, since it takes the browser longest
             drawn = einsum_maps.show(computed, problem, found, index, letters)
+    if place is not None:
+        place.markdown(_answer(computed, problem, found))
     with above:
-        progress(20)
-        _ask(computed, problem, found)
-        _choose(computed)
+        _type_sizes()
         if problem is None or found is None or drawn is None:
             einsum_words.refuse(error)
             labs.connect(computed, [])
@@ -97,29 +107,31 @@ def _index(computed: Computed, problem: Problem, found: Tensor) -> tuple[tuple[i
 
 
 def _choose(computed: Computed) -> None:
-    """Offer equations to start from, and the boxes for any other and its sizes."""
+    """Offer equations to start from, and the box for any other."""
     letters, lab = computed.view.letters, computed.view.lab
     starts = list(dict.fromkeys(relabel(start, letters) for start in STARTS + OTHERS))
     st.session_state["start"] = tidy(lab.equation) if tidy(lab.equation) in starts else None
     st.pills(_("Start from"), starts, format_func=lambda start: f"`{start}`", key="start", on_change=_take_start)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input(
-            _("Equation"),
-            key=state.of_lab("equation")["key"],
-            on_change=_take_equation,
-            live=LIVE,
-            max_chars=TEXTS["equation"],
-            autocomplete="off",
-        )
-        st.text_input(
-            _("Sizes to change"),
-            live=LIVE,
-            placeholder="i=2, j=4",
-            max_chars=TEXTS["sizes"],
-            autocomplete="off",
-            width=280,
-            **state.of_lab("sizes"),
-        )
+    st.text_input(
+        _("Equation"),
+        key=state.of_lab("equation")["key"],
+        on_change=_take_equation,
+        live=LIVE,
+        max_chars=TEXTS["equation"],
+        autocomplete="off",
+    )
+
+
+def _type_sizes() -> None:
+    st.text_input(
+        _("Sizes to change"),
+        live=LIVE,
+        placeholder="i=2, j=4",
+        max_chars=TEXTS["sizes"],
+        autocomplete="off",
+        width=280,
+        **state.of_lab("sizes"),
+    )
 
 
 def _take_start() -> None:
@@ -142,8 +154,8 @@ def _output(text: str) -> tuple[str, ...] | None:
         return None
 
 
-def _ask(computed: Computed, problem: Problem | None, found: Tensor | None) -> None:
-    place = ask(
+def _ask(computed: Computed) -> DeltaGenerator | None:
+    return ask(
         Question(
             20,
             _("**What do the letters of an einsum do?** In `{equation}` the letter k stands on the left only.").format(
@@ -157,10 +169,10 @@ def _ask(computed: Computed, problem: Problem | None, found: Tensor | None) -> N
             right="sum",
         )
     )
-    if place is None:
-        return
+
+
+def _answer(computed: Computed, problem: Problem | None, found: Tensor | None) -> str:
     if problem is None or found is None:
-        place.markdown(_("Mend the equation below: the answer is computed from it."))
-        return
+        return _("Mend the equation below: the answer is computed from it.")
     index, _there = _index(computed, problem, found)
-    place.markdown(einsum_words.answer(problem, found, index, einsum_terms.written_out(problem, index)))
+    return einsum_words.answer(problem, found, index, einsum_terms.written_out(problem, index))

@@ -58,7 +58,8 @@ def called(letter: str) -> str:
 
 def choose(problem: Problem, letters: Letters) -> None:
     """Offer the letters, one of which may be lit."""
-    st.session_state["letter"] = letters.lit or None
+    if st.session_state.get("letter") != (letters.lit or None):
+        st.session_state["letter"] = letters.lit or None
     st.pills(
         _("Light a letter"),
         list(problem.sizes),

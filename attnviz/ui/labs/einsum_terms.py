@@ -23,7 +23,8 @@ def choose(problem: Problem, index: tuple[int, ...], letters: Letters) -> None:
     with st.container(horizontal=True):
         for letter, i in zip(problem.equation.output, index, strict=True):
             key = f"index:{letter}"
-            st.session_state[key] = i + 1
+            if st.session_state.get(key) != i + 1:  # a box that is given its number again is drawn three times
+                st.session_state[key] = i + 1
             st.number_input(
                 f"`{called(letter)}`",
                 1,

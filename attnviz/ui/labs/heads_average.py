@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 from torch import Tensor
 
 from attnviz.core.statistics import effective_tokens, entropy
@@ -17,7 +18,7 @@ from attnviz.labs.heads import Opposite, averaged, opposite
 from attnviz.limits import LIMITS
 from attnviz.locale import _
 from attnviz.ui import board, labs, state
-from attnviz.ui.board import Charts, current_theme
+from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed
 from attnviz.ui.labs.heads import Heads, note, of
 from attnviz.ui.labs.roles import choose, chosen, quoted, words_of
@@ -36,25 +37,17 @@ def show(computed: Computed) -> None:
     heads = of(computed)
     trace = heads.run.trace
     assert trace is not None
-    masked = trace.masked[heads.b, heads.h, : heads.n, : heads.n]
-    weights = trace.weights[heads.b, :, : heads.n, : heads.n]  # (h, s, u)
-    two, s = opposite(masked, computed.view.lab.sharpness), chosen(computed)[0]
-    _ask(computed, heads, two, s)
+    weights, s = trace.weights[heads.b, :, : heads.n, : heads.n], chosen(computed)[0]  # (h, s, u)
+    place = _ask(heads)
     note(computed, heads)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        choose(computed, "s")
-        limit = LIMITS["sharpness"]
-        bound = state.of_lab("sharpness")
-        st.slider(_("Sharpness of A and B"), limit.low, limit.high, step=limit.step, width=260, **bound)
     board.windows(computed)
-    charts = _two(computed, two)
-    charts += _all(computed, heads, weights, s)
+    charts = [_two(computed, heads, place), _all(computed, heads, weights, s)]
     labs.connect(computed, charts, selected={"name": "mean", "row": s, "col": computed.view.u})
 
 
-def _ask(computed: Computed, heads: Heads, two: Opposite, s: int) -> None:
-    n_heads, n_seen = heads.experiment.n_heads, int((two.mean[s] > 0).sum())
-    place = ask(
+def _ask(heads: Heads) -> DeltaGenerator | None:
+    n_heads = heads.experiment.n_heads
+    return ask(
         Question(
             23,
             _("**May I average the heads?** {n} heads are {n} maps; a plot of their mean would be just one.").format(
@@ -68,8 +61,11 @@ def _ask(computed: Computed, heads: Heads, two: Opposite, s: int) -> None:
             right="flat",
         )
     )
-    if place is None:
-        return
+
+
+def _answer(words: tuple[str, ...], two: Opposite, s: int) -> str:
+    """Return the answer from row s of the two heads and their mean, in Markdown."""
+    n_seen = int((two.mean[s] > 0).sum())
     rows = torch.stack(two)[:, s]  # (3, u)
     effects = [number(tokens, 2) for tokens in effective_tokens(rows).tolist()]
     nats = [number(value, 4) for value in entropy(rows).tolist()]
@@ -85,17 +81,15 @@ def _ask(computed: Computed, heads: Heads, two: Opposite, s: int) -> None:
             "Row {token} sees fewer than two keys, so that there is nothing to prefer: choose another row, or type a "
             "second word. Of two keys, heads as sharp as can be give {first} and {second}, which average to {half}."
         )
-    place.markdown(
-        said.format(
-            token=quoted(words_of(computed), s),
-            **dict(zip(("a", "b", "mean"), effects, strict=True)),
-            **dict(zip(("nats_a", "nats_b", "nats_mean"), nats, strict=True)),
-            n=n_seen,
-            flat=number(float(two.mean[s].max()), 4),
-            first=_row(sharp.first[0]),
-            second=_row(sharp.second[0]),
-            half=_row(sharp.mean[0]),
-        )
+    return said.format(
+        token=quoted(words, s),
+        **dict(zip(("a", "b", "mean"), effects, strict=True)),
+        **dict(zip(("nats_a", "nats_b", "nats_mean"), nats, strict=True)),
+        n=n_seen,
+        flat=number(float(two.mean[s].max()), 4),
+        first=_row(sharp.first[0]),
+        second=_row(sharp.second[0]),
+        half=_row(sharp.mean[0]),
     )
 
 
@@ -103,9 +97,15 @@ def _row(row: Tensor) -> str:
     return "[" + ", ".join(f"{weight:g}" for weight in row.tolist()) + "]"
 
 
-def _two(computed: Computed, two: Opposite) -> Charts:
-    """Draw the two opposite heads and their mean."""
-    words = words_of(computed)
+@labs.part("sharpness")
+def _two(computed: Computed, heads: Heads, place: DeltaGenerator | None) -> dict[str, Any]:
+    """Draw the two opposite heads and their mean; the answer is of them."""
+    limit = LIMITS["sharpness"]
+    bound = state.of_lab("sharpness")
+    st.slider(_("Sharpness of A and B"), limit.low, limit.high, step=limit.step, width=260, **bound)
+    assert heads.run.trace is not None
+    masked = heads.run.trace.masked[heads.b, heads.h, : heads.n, : heads.n]  # (s, u)
+    words, two = words_of(computed), opposite(masked, computed.view.lab.sharpness)
     tokens = (Axis("s", words), Axis("u", words))
     titles = [_("head A"), _("head B"), _("mean of A and B")]
     made = labs.maps(
@@ -116,16 +116,19 @@ def _two(computed: Computed, two: Opposite) -> Charts:
             for name, title, values in zip(("a", "b", "mean"), titles, two, strict=True)
         ],
     )
-    return [made]
+    if place is not None:
+        place.markdown(_answer(words, two, chosen(computed)[0]))
+    return made
 
 
-def _all(computed: Computed, heads: Heads, weights: Tensor, s: int) -> Charts:
+def _all(computed: Computed, heads: Heads, weights: Tensor, s: int) -> dict[str, Any]:
     """Draw a head and the mean of all heads (h, s, u), and how much each reads."""
     n, words = len(weights), words_of(computed)
     mean = averaged(weights)
     tokens = (Axis("s", words), Axis("u", words))
     effects = effective_tokens(torch.cat([weights[:, s], mean[s : s + 1]])).tolist()
     st.markdown("**" + _("The {n} heads of the layer, and their mean").format(n=n) + "**")
+    choose(computed, "s")
     st.markdown(_said(quoted(words, s), effects))
     with st.container(horizontal=True, gap="medium"):
         made = labs.maps(
@@ -144,7 +147,7 @@ def _all(computed: Computed, heads: Heads, weights: Tensor, s: int) -> Charts:
             width=800,
         )
         _spread(effects, s)
-    return [made]
+    return made
 
 
 def _said(row: str, effects: list[float]) -> str:

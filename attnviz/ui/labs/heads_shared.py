@@ -26,18 +26,23 @@ from attnviz.ui.questions import progress
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(26)
-    heads, lab = of(computed, own_keys=True), computed.view.lab
-    n_heads = heads.experiment.n_heads
-    n_kv = next(n for n in counts(n_heads) if n <= lab.kv_heads)
+    heads = of(computed, own_keys=True)
     run = _runs(computed, heads)
-    own = run(n_heads, lab.shared_by)
-    heads_costs.question(heads, run, lab.shared_by)
+    heads_costs.question(heads, run, computed.view.lab.shared_by)
     note(computed, heads)
+    board.windows(computed)
+    _maps(computed, heads, run)
+
+
+@labs.part("kv_heads", connects=True)
+def _maps(computed: Computed, heads: Heads, run: Run) -> None:
+    lab, n_heads = computed.view.lab, heads.experiment.n_heads
+    n_kv = next(n for n in counts(n_heads) if n <= lab.kv_heads)
+    own = run(n_heads, lab.shared_by)
     _choose(n_heads, n_kv)
     now = run(n_kv, lab.shared_by)
     labels = heads_costs.labels(n_heads, n_kv, lab.shared_by)
     _say(heads, own, now, lab.shared_by)
-    board.windows(computed)
     h, words = heads.h, words_of(computed)
     s, u = Axis("s", words), Axis("u", words)
     group = h * n_kv // n_heads
@@ -64,6 +69,7 @@ def show(computed: Computed) -> None:
         [chart],
         selected={"name": "reads", "row": h, "col": group},
         on_cell=_look,
+        in_part=True,
     )
 
 
@@ -98,7 +104,7 @@ def _choose(n_heads: int, n_kv: int) -> None:
             ("mean", "first"),
             required=True,
             format_func={"mean": _("the mean of its group"), "first": _("the first of its group")}.__getitem__,
-            **state.of_lab("shared_by", worded=True),
+            **labs.whole(state.of_lab("shared_by", worded=True)),  # the answer above has it too
         )
 
 

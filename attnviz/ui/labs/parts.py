@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar
@@ -37,11 +38,12 @@ def live(show: Callable[[Computed], None]) -> Callable[[Computed], None]:
     return run
 
 
-def part(*fields: str) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
+def part(*fields: str, connects: bool = False) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
     """Let a part of a lab run alone when a setting changes that concerns no other part, one of these fields.
 
     For any other change the page runs, or the lab: see whole(). What the part draws depends on what was computed and on
-    the view.
+    the view. It may write into places above it that it is given. Of what it returns, the charts for connect(), a change
+    runs the page. connects: it calls connect() itself, at the end, for the charts above it as well.
     """
 
     def parted(show: Callable[..., Made]) -> Callable[..., Made]:
@@ -53,13 +55,18 @@ def part(*fields: str) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
             own = {field: getattr(view.lab, field) for field in fields}
             others = view != replace(before, lab=replace(before.lab, **own))
             alone = view != before
-            tabled = alone and st.session_state.get("tables")  # they stand outside
+            tabled = alone and not connects and st.session_state.get("tables")  # they stand outside
             if state.experiment() is not st.session_state["_ran"] or others or tabled:
                 st.rerun()
-            with st.container(gap=None):
-                with st.container():
-                    made = show(computed._replace(view=view), *given)
-                bridge.address(f"address-{show.__name__}", to_query(state.experiment(), state.view()))
+            made = show(computed._replace(view=view), *given)
+            if connects:
+                return made
+            tied = st.session_state.setdefault("_tied", {})  # by part, what the whole lab tied to the browser
+            if not alone:
+                tied[show.__name__] = deepcopy(made)
+            elif made != tied.get(show.__name__):
+                st.rerun()
+            bridge.address(f"address-{show.__name__}", to_query(state.experiment(), state.view()))
             return made
 
         return run

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.core.masks import causal
 from attnviz.figures.maps import Axis, Map
@@ -26,22 +27,30 @@ ROUNDING = 1e-6  # of weights, which are 1 at the most: what is closer differs b
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(16)
-    head, read = positions.head(computed), read_order(computed.view.lab.order, positions.length(computed))
-    _ask(head, read)
+    head, place = positions.head(computed), _ask()
     positions.choose()
     positions.say(head)
     board.windows(computed)
-    charts = [positions.compare(computed, head)]
-    _order(computed, read)
+    charts = [positions.compare(computed, head), *_order(computed, head, place)]
+    labs.connect(computed, charts, selected={"name": "weights", "row": computed.view.s, "col": computed.view.u})
+
+
+@labs.part("order")
+def _order(computed: Computed, head: Head, place: DeltaGenerator | None) -> list[dict[str, Any]]:
+    read = read_order(computed.view.lab.order, positions.length(computed))
+    charts = []
+    _type(computed, read)
     if read.order != tuple(range(len(head.x))):
         found = shuffle(head, read.order)
         _say(head, found)
         charts.append(_shuffled(computed, read, found))
-    labs.connect(computed, charts, selected={"name": "weights", "row": computed.view.s, "col": computed.view.u})
+    if place is not None:
+        place.markdown(_answer(head, read))
+    return charts
 
 
-def _ask(head: Head, read: Order) -> None:
-    place = ask(
+def _ask() -> DeltaGenerator | None:
+    return ask(
         Question(
             16,
             _(
@@ -56,12 +65,12 @@ def _ask(head: Head, read: Order) -> None:
             right="same",
         )
     )
-    if place is None:
-        return
+
+
+def _answer(head: Head, read: Order) -> str:
     n = len(head.x)
     if n == 1:
-        place.markdown(_("One token has one order only: type a second word."))
-        return
+        return _("One token has one order only: type a second word.")
     as_it_was = read.order == tuple(range(n))
     order = read.order[::-1] if as_it_was else read.order
     bare = head._replace(positions="none", seen=None)
@@ -69,25 +78,24 @@ def _ask(head: Head, read: Order) -> None:
     nothing, places, hidden = (
         shuffle(one, order) for one in (bare, bare._replace(positions=kind), bare._replace(seen=causal(n, n)))
     )
-    place.markdown(
-        _(
-            "A score is the product of two tokens' vectors, and where they stand is not among them. {shuffled}, your "
-            "weights keep their values (largest difference {weights}), and so do the outputs ({outputs}): what is left "
-            "is rounding. With positions ({kind}) weights change by up to **{places}**; with a causal mask alone by "
-            "**{hidden}**, for it says who comes first."
-        ).format(
-            shuffled=_("Read backwards") if as_it_was else _("Shuffled"),
-            weights=small(nothing.weights),
-            outputs=small(nothing.output),
-            kind=controls.positions()[kind],
-            places=small(places.weights),
-            hidden=small(hidden.weights),
-        )
+    return _(
+        "A score is the product of two tokens' vectors, and where they stand is not among them. {shuffled}, your "
+        "weights keep their values (largest difference {weights}), and so do the outputs ({outputs}): what is left "
+        "is rounding. With positions ({kind}) weights change by up to **{places}**; with a causal mask alone by "
+        "**{hidden}**, for it says who comes first."
+    ).format(
+        shuffled=_("Read backwards") if as_it_was else _("Shuffled"),
+        weights=small(nothing.weights),
+        outputs=small(nothing.output),
+        kind=controls.positions()[kind],
+        places=small(places.weights),
+        hidden=small(hidden.weights),
     )
 
 
-def _order(computed: Computed, read: Order) -> None:
+def _type(computed: Computed, read: Order) -> None:
     n = positions.length(computed)
+    moved, bound = read.order != tuple(range(n)), state.of_lab("order")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             _("Order of the tokens, by number"),
@@ -95,11 +103,11 @@ def _order(computed: Computed, read: Order) -> None:
             placeholder=" ".join(map(str, range(1, min(n, 12) + 1))) + (" …" if n > 12 else ""),
             autocomplete="off",
             width=420,
-            **state.of_lab("order"),
+            **(bound if moved else labs.whole(bound)),  # which then has one figure more
         )
         st.button(_("Shuffle"), key="order:shuffle", on_click=_shuffle, args=(n, read.order), disabled=n == 1)
         as_it_was = not computed.view.lab.order
-        st.button(_("As it was"), key="order:reset", on_click=state.set_lab, kwargs={"order": ""}, disabled=as_it_was)
+        st.button(_("As it was"), key="order:reset", on_click=_reset, disabled=as_it_was)
     if read.problem:
         words = {
             "word": _("“{at}” is no number: write the tokens' numbers, 1 to {n}, with spaces or commas between them."),
@@ -117,6 +125,14 @@ def _shuffle(n: int, now: tuple[int, ...]) -> None:
         pressed += 1
     st.session_state["_shuffles"] = pressed + 1
     state.set_lab(order=" ".join(str(i + 1) for i in order))
+    if now == tuple(range(n)):
+        st.rerun("lab")
+
+
+def _reset() -> None:
+    """Empty the box. A callback."""
+    state.set_lab(order="")
+    st.rerun("lab")
 
 
 def _say(head: Head, found: Shuffled) -> None:
@@ -142,11 +158,11 @@ def _say(head: Head, found: Shuffled) -> None:
 
 def _shuffled(computed: Computed, read: Order, found: Shuffled) -> dict[str, Any]:
     """Draw the weights of the shuffled text, put back, and their difference to those before."""
-    words, view = positions.words_of(computed), computed.view
+    names, view = positions.words_of(computed), computed.view
     # A map of other tokens than the page's has letters of its own; it is cut to the window that the others show.
-    rows, columns = (slice(max(0, min(first, len(words) - TOKENS_SHOWN)), None) for first in (view.from_s, view.from_u))
-    moved = tuple(words[i] for i in read.order)
-    tokens = (Axis("s", words), Axis("u", words))
+    rows, columns = (slice(max(0, min(first, len(names) - TOKENS_SHOWN)), None) for first in (view.from_s, view.from_u))
+    moved = tuple(names[i] for i in read.order)
+    tokens = (Axis("s", names), Axis("u", names))
     shuffled, put_back = html(_("shuffled")), html(_("put back"))
     after = Map(
         "after",
@@ -157,5 +173,11 @@ def _shuffled(computed: Computed, read: Order, found: Shuffled) -> dict[str, Any
         scale="share",
     )
     back = Map("back", f"<b>a</b> {put_back}", found.back, *tokens, scale="share")
-    change = Map("change", html(_("put back − before")), found.back - found.before.weights, *tokens)
-    return labs.maps(computed, "maps-shuffled", [after, back, change], bars={"signed": _("difference")})
+    difference = found.back - found.before.weights  # (s, u)
+    words = symbol = _("put back − before")
+    if 0 < found.weights <= ROUNDING:
+        words = _("put back − before: equal up to rounding")
+    change = Map("change", html(words), difference, *tokens, least=ROUNDING)
+    made = labs.maps(computed, "maps-shuffled", [after, back, change], bars={"signed": _("difference")})
+    made["panels"][-1]["symbol"] = symbol  # in the tooltip, whatever is left of the difference
+    return made

@@ -59,7 +59,7 @@ def head(computed: Computed) -> Head:
 
 
 def choose(head: Head) -> None:
-    """Let the reader choose the edge, and what is knocked out."""
+    """Let the reader choose the edge."""
     letters = {letter: relabel(letter, state.view().letters) for letter in "su"}
     names = {"s": _("query token"), "u": _("key token")}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -75,16 +75,21 @@ def choose(head: Head) -> None:
                 on_change=_move,
                 args=(letter,),
             )
-        st.segmented_control(
-            _("Knock out"),
-            ("edge", "token"),
-            required=True,
-            format_func={
-                "edge": _("the edge {s}, {u}").format(**letters),
-                "token": _("the token {u}").format(**letters),
-            }.__getitem__,
-            **state.of_lab("knocked", worded=True),
-        )
+
+
+def choose_knocked() -> None:
+    """Let the reader choose what is knocked out."""
+    letters = {letter: relabel(letter, state.view().letters) for letter in "su"}
+    st.segmented_control(
+        _("Knock out"),
+        ("edge", "token"),
+        required=True,
+        format_func={
+            "edge": _("the edge {s}, {u}").format(**letters),
+            "token": _("the token {u}").format(**letters),
+        }.__getitem__,
+        **state.of_lab("knocked", worded=True),
+    )
 
 
 def _move(letter: str) -> None:
@@ -134,7 +139,10 @@ def knocked(computed: Computed, head: Head) -> Charts:
     elif bool(head.masked[head.s, head.u].isneginf()):
         words = _("**The edge from {s} to {u}** is hidden by the mask already: nothing moves.")
     elif len(head.seen) == 1:
-        words = _("**Without the edge from {s} to {u}** no weight is left: the output, {length} long, becomes 0.")
+        words = _(
+            "**Without the edge from {s} to {u}** no weight is left: it is the only key that this row may see, so that "
+            "all its scores are −∞ and its weights 0. The output, {length} long, becomes 0."
+        )
     else:
         words = _(
             "**Without the edge from {s} to {u}** its weight {weight} goes to the other keys of the row. The output, "

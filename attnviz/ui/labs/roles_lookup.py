@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.figures.charts import Scale, Series, lines
 from attnviz.figures.maps import Axis, Map
@@ -31,14 +32,18 @@ STEPS = (*(float(f"{n}e{power}") for power in (-2, -1, 0, 1) for n in (1, 1.5, 2
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(10)
+    place = _ask()
+    roles.choose(computed, "s")
+    _look(computed, place)
+
+
+@labs.part("lookup", connects=True)
+def _look(computed: Computed, place: DeltaGenerator | None) -> None:
     words = roles.words_of(computed)
     names = tuple(dict.fromkeys(words))  # the rows of the table: each token once
     row, t = names.index(words[roles.chosen(computed)[0]]), computed.view.lab.lookup
     found = look_up(len(names), row, t)
-    _ask(names, row, t, found)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        roles.choose(computed, "s")
-        _temperature(t)
+    _temperature(t)
     st.markdown(
         _(
             "At temperature **{t}** the row of {token} gets the weight **{weight}**. The output is **{output}**: "
@@ -65,17 +70,20 @@ def show(computed: Computed) -> None:
     with st.container(horizontal=True, gap="medium"):
         charts = [_table(computed, found, names, row, drawn)]
         _curve(len(names), t)
+    if place is not None:
+        place.markdown(_answer(names, row, t, found))
     labs.connect(
         computed,
         charts,
         selected={"name": "keys", "row": row - first, "col": row - first},
         key_tokens=names[drawn],
         on_cell=partial(_look_up, words, names[drawn]),
+        in_part=True,
     )
 
 
-def _ask(names: tuple[str, ...], row: int, t: float, found: Lookup) -> None:
-    place = ask(
+def _ask() -> DeltaGenerator | None:
+    return ask(
         Question(
             10,
             _(
@@ -90,26 +98,25 @@ def _ask(names: tuple[str, ...], row: int, t: float, found: Lookup) -> None:
             right="mix",
         )
     )
-    if place is None:
-        return
+
+
+def _answer(names: tuple[str, ...], row: int, t: float, found: Lookup) -> str:
     cold, hot = (look_up(len(names), row, t) for t in (LIMITS["lookup"].low, LIMITS["lookup"].high))
-    place.markdown(
-        _(
-            "A dictionary returns one row or none; attention returns a mix. At temperature {low} the output is {cold}, "
-            "where the row holds {value}: an exact look-up. At {high} it is {hot}, close to {mean}, the mean of all "
-            "rows. At your {t} it is {output}, with the weight {weight} on the row asked for. In a layer, keys "
-            "are no one-hot rows: W_Q and W_K are learned, and decide what fits."
-        ).format(
-            low=f"{LIMITS['lookup'].low:g}",
-            high=f"{LIMITS['lookup'].high:g}",
-            cold=number(float(cold.output), 4),
-            hot=number(float(hot.output), 4),
-            value=row + 1,
-            mean=f"{float(found.values.mean()):g}",
-            t=f"{t:g}",
-            output=number(float(found.output), 4),
-            weight=number(float(found.weights[0, row]), 4),
-        )
+    return _(
+        "A dictionary returns one row or none; attention returns a mix. At temperature {low} the output is {cold}, "
+        "where the row holds {value}: an exact look-up. At {high} it is {hot}, close to {mean}, the mean of all "
+        "rows. At your {t} it is {output}, with the weight {weight} on the row asked for. In a layer, keys "
+        "are no one-hot rows: W_Q and W_K are learned, and decide what fits."
+    ).format(
+        low=f"{LIMITS['lookup'].low:g}",
+        high=f"{LIMITS['lookup'].high:g}",
+        cold=number(float(cold.output), 4),
+        hot=number(float(hot.output), 4),
+        value=row + 1,
+        mean=f"{float(found.values.mean()):g}",
+        t=f"{t:g}",
+        output=number(float(found.output), 4),
+        weight=number(float(found.weights[0, row]), 4),
     )
 
 

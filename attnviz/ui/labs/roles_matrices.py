@@ -33,14 +33,14 @@ def show(computed: Computed) -> None:
     progress(6, 7)
     windows(computed)
     query, key = (roles.table(computed, name) for name in ("query", "key"))
+    _ask_tied(computed, query, key)
     charts = [_tied(computed, query, key)]
     charts += roles_product.show(computed)
     s, u = roles.chosen(computed)
     labs.connect(computed, charts, selected={"name": "scores", "row": s, "col": u})
 
 
-def _tied(computed: Computed, query: Tensor, key: Tensor) -> dict[str, Any]:
-    words, lab = roles.words_of(computed), computed.view.lab
+def _ask_tied(computed: Computed, query: Tensor, key: Tensor) -> None:
     place = ask(
         Question(
             6,
@@ -56,12 +56,19 @@ def _tied(computed: Computed, query: Tensor, key: Tensor) -> dict[str, Any]:
     if place is not None:
         with place:
             _reveal_tied(computed, query, key)
+
+
+@labs.part("tied")
+def _tied(computed: Computed, query: Tensor, key: Tensor) -> dict[str, Any]:
+    words, lab = roles.words_of(computed), computed.view.lab
     st.toggle(_("W_K := W_Q, so that every key is its token's query"), **state.of_lab("tied"))
     shown = mirror(query, query if lab.tied else key)
     queries, keys = Axis("s", words), Axis("u", words)
     drawn = mirror_maps(shown, words, "S = Q Qᵀ" if lab.tied else "S = Q Kᵀ")
     drawn.append(Map("difference", "<b>S − Sᵀ</b>", shown.difference, queries, keys))
-    return labs.maps(computed, "maps-tied", drawn)
+    made = labs.maps(computed, "maps-tied", drawn)
+    made["panels"][0]["symbol"] = "S"  # in the tooltip, whichever matrices it is made of
+    return made
 
 
 def _reveal_tied(computed: Computed, query: Tensor, key: Tensor) -> None:

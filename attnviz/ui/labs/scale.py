@@ -108,9 +108,7 @@ def _legend(setting: Setting) -> None:
         )
     parts.append(f":{COLOURS['own']}[◆] " + _("your own row, by the chosen scale"))
     parts.append(_("Lines are the middle row, the band holds 80% of the rows."))
-    with st.container(horizontal=True, gap="small"):
-        for part in parts:
-            st.markdown(part, width="content")
+    st.markdown(" &emsp; ".join(parts))
 
 
 @labs.part("draw_d_k")
@@ -150,5 +148,4 @@ def _own_row(computed: Computed, mine: Rows) -> None:
         with st.container(width=220):
             st.markdown("**" + _("Your own row, d_k = {d_k}").format(d_k=experiment.d_k) + "**")
             choose_row(computed)
-        with st.container(width="content"):
-            st.table({_("Scale"): names, **printed}, border="horizontal", width="content", hide_index=True)
+        st.table({_("Scale"): names, **printed}, border="horizontal", width="content", hide_index=True)

@@ -10,7 +10,7 @@ import streamlit as st
 from torch import Tensor
 
 from attnviz.figures.charts import Scale, Series, bars, lines
-from attnviz.figures.text import number
+from attnviz.figures.text import html, number
 from attnviz.labs.scale import SCALINGS, SHARES, SIZES, Rows, averages, drawn, factors, histogram, rows
 from attnviz.locale import _
 from attnviz.ui import labs
@@ -78,8 +78,8 @@ def _curve(
         spread = (low[i], high[i]) if chosen and has_band else None
         series.append(Series(label, SIZES, middle[i], HUES[scaling], "solid" if chosen else "dash", spread))
     series.append(Series(_("your own row"), [mine[0]], [mine[1]], HUES["own"]))
-    spec = lines(series, Scale("d_k", log=True, low=0.8, high=640), y, current_theme(), size=(NARROW, 220))
-    _bare(spec, left=40)
+    spec = lines(series, Scale("d_k", log=True, low=0.8, high=640), y, current_theme(), size=(NARROW, 240))
+    _head(spec, words, left=40)
     spec["layout"]["xaxis"] |= _ticks(SIZES[::2])
     if y.log:
         spec["layout"]["yaxis"] |= _ticks((0.001, 0.01, 0.1, 1, 10, 100))
@@ -91,9 +91,7 @@ def _curve(
     alt = _("{name} from d_k = 1 to {most}: {ends}; your own row: {mine}.").format(
         name=words, most=SIZES[-1], ends=ends, mine=number(mine[1], 4)
     )
-    with st.container(width=NARROW, gap=None):
-        st.markdown(words)
-        labs.chart(f"scale-{name}", spec, alt, partial(_curve_table, middle))
+    labs.chart(f"scale-{name}", spec, alt, partial(_curve_table, middle))
 
 
 def histograms(setting: Setting, d_k: int) -> None:
@@ -109,7 +107,7 @@ def histograms(setting: Setting, d_k: int) -> None:
     by_scaling = zip(SCALINGS, rows(scaled).largest, strict=True)
     of_largest = {scaling: histogram(largest, 0, 1, SHARE_BINS) for scaling, largest in by_scaling}
     with st.container(horizontal=True, gap="small"):
-        _histogram("scale-drawn", f"{name} &emsp; {spread}", name, bins, Scale("", low=-most, high=most))
+        _histogram("scale-drawn", f"{name} · {spread}", name, bins, Scale("", low=-most, high=most))
         name = _("largest weight of a row, d_k = {d_k}").format(d_k=d_k)
         _histogram("scale-rows", name, name, of_largest, Scale("", low=0, high=1))
 
@@ -117,8 +115,8 @@ def histograms(setting: Setting, d_k: int) -> None:
 def _histogram(key: str, head: str, name: str, bins: dict[str, tuple[Tensor, Tensor]], x: Scale) -> None:
     words = scalings()
     series = [Series(words[code], middle.numpy(), share.numpy(), HUES[code]) for code, (middle, share) in bins.items()]
-    spec = bars(series, x, Scale(_("share")), current_theme(), size=(WIDE, 220))
-    _bare(spec, left=56)
+    spec = bars(series, x, Scale(_("share")), current_theme(), size=(WIDE, 240))
+    _head(spec, head, left=56)
     spec["layout"]["margin"]["b"] = 28
     tops = "; ".join(
         _("{scaling} has its highest bar, {share}, at {value}").format(
@@ -127,15 +125,15 @@ def _histogram(key: str, head: str, name: str, bins: dict[str, tuple[Tensor, Ten
         for code, (middle, share) in bins.items()
     )
     alt = _("Histogram of {name}: {tops}.").format(name=name, tops=tops)
-    with st.container(width=WIDE, gap=None):
-        st.markdown(head)
-        labs.chart(key, spec, alt, partial(_bins_table, bins))
+    labs.chart(key, spec, alt, partial(_bins_table, bins))
 
 
-def _bare(spec: dict[str, Any], *, left: int) -> None:
-    """Leave out the legend, which stands above all charts once, and its room."""
+def _head(spec: dict[str, Any], words: str, *, left: int) -> None:
+    """Write a title in the place of the legend, which stands above all charts once."""
     spec["layout"]["showlegend"] = False
-    spec["layout"]["margin"] |= {"l": left, "t": 10}
+    spec["layout"]["margin"] |= {"l": left, "t": 30}
+    place = {"x": 0, "xref": "container", "xanchor": "left", "y": 1, "yref": "container", "yanchor": "top"}
+    spec["layout"]["title"] = {"text": html(words), "font": {"size": 14}, "pad": {"t": 6, "l": 4}, **place}
 
 
 def _ticks(at: tuple[float, ...]) -> dict[str, Any]:

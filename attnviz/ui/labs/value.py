@@ -24,7 +24,7 @@ def show(computed: Computed) -> None:
     """Draw the section."""
     progress(8)
     windows(computed)
-    lab, words = computed.view.lab, roles.words_of(computed)
+    words = roles.words_of(computed)
     weights, value, key, x = (roles.table(computed, name) for name in ("weights", "value", "key", "x"))
     place = ask(
         Question(
@@ -58,6 +58,13 @@ def show(computed: Computed) -> None:
                 d_v=value.shape[1],
             )
         )
+    _mix(computed)
+
+
+@labs.part("value_is", connects=True)
+def _mix(computed: Computed) -> None:
+    lab, words = computed.view.lab, roles.words_of(computed)
+    weights, value, key, x = (roles.table(computed, name) for name in ("weights", "value", "key", "x"))
     labels = {"v": "V = X W_V", "k": "V := K", "x": "V := X", "i": _("V := I, the identity")}
     st.segmented_control(
         _("What is mixed"),
@@ -80,4 +87,4 @@ def show(computed: Computed) -> None:
     ]
     s, u = roles.chosen(computed)
     charts = [labs.maps(computed, "maps-value", maps)]
-    labs.connect(computed, charts, selected={"name": "weights", "row": s, "col": u})
+    labs.connect(computed, charts, selected={"name": "weights", "row": s, "col": u}, in_part=True)

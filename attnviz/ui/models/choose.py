@@ -9,13 +9,15 @@ import streamlit as st
 from attnviz.figures.text import markdown
 from attnviz.limits import TEXTS
 from attnviz.locale import _
-from attnviz.models import registry
+from attnviz.models import hub, registry
 from attnviz.models.hub import PREFIX
 from attnviz.models.model import ModelInfo
+from attnviz.models.refusals import Refused
 from attnviz.ui import controls, state
 from attnviz.ui.controls import LIVE
 from attnviz.ui.models import waiting
 from attnviz.ui.models.jobs import Wanted
+from attnviz.ui.models.refused import word
 
 FIRST = "attnviz-tiny"
 _READ_TWO = ("encoder", "encoder-decoder", "")  # "": not known before it is loaded
@@ -31,7 +33,9 @@ class Chosen(NamedTuple):
 def show() -> Chosen:
     """Draw the choice of a model and the text, and return them; the page ends here where there is nothing to read."""
     cards = {card.code: card for card in registry.available()}
-    code = state.view().lab.model
+    code = registry.code_of(state.view().lab.model)
+    if code != state.view().lab.model:
+        state.keep(model=code)
     kind = PREFIX if code.startswith(PREFIX) else code
     if kind not in cards:
         st.warning(
@@ -48,6 +52,8 @@ def show() -> Chosen:
     controls.text(_examples(code))
     pair = _second(card) if card.kind in _READ_TWO and kind != FIRST else None
     _describe(card)
+    if kind == PREFIX and hub.closed():
+        waiting.end(word(Refused("public", model=card.title)))
     if card.missing:
         said = _("{model} needs {packages}, not installed here. One line brings what it needs:")
         waiting.end(said.format(model=card.title, packages=", ".join(card.missing)), code=card.install)
@@ -74,7 +80,7 @@ def _take(key: str) -> None:
 
 def _name_it(code: str, card: ModelInfo) -> None:
     """The box for a name or folder: nothing is loaded before the button is pressed."""
-    if card.missing:
+    if card.missing or hub.closed():
         return
     st.session_state["hub_name"] = code.removeprefix(PREFIX)
     with st.form("hub", border=False, enter_to_submit=True), st.container(horizontal=True, vertical_alignment="bottom"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from attnviz.figures.text import html, markdown
 from attnviz.figures.titles import role
 from attnviz.letters import relabel
 from attnviz.limits import TOKENS_SHOWN
-from attnviz.locale import _
+from attnviz.locale import _, n_
 from attnviz.models.heads import Overview
 from attnviz.models.reading import Guess, LayerRead, Part, Reading
 from attnviz.models.tokens import Token, shown
@@ -76,6 +77,17 @@ def names(reading: Reading, tokens: tuple[Token, ...], *, markers: bool) -> tupl
 def called(guess: Guess) -> str:
     """Return what a next token is called; one that stands for no text by its number."""
     return guess.shown or f"#{guess.id}"
+
+
+def explain_bytes(guesses: Sequence[Guess]) -> None:
+    """Say what next tokens are that stand for no whole character, where there are any."""
+    if broken := dict.fromkeys(f"“{markdown(called(guess))}”" for guess in guesses if not guess.whole):
+        said = n_(
+            "{tokens} is bytes, in hexadecimal, of a character that is not complete yet.",
+            "{tokens} are bytes, in hexadecimal, of characters that are not complete yet.",
+            len(broken),
+        )
+        st.caption(said.format(tokens=", ".join(broken)))
 
 
 def titled(symbol: str, words: str) -> str:
@@ -143,11 +155,16 @@ def computed(chosen: Chosen) -> Computed:
     """Return the head as the board knows an experiment; of a part that reads another text, without a trace."""
     if not chosen.square:
         return stand_in(chosen.queries, chosen.keys)
-    view, read, h = replace(state.view(), b=0, h=0), chosen.read, chosen.head
+    return of_head(chosen.read, chosen.head, chosen.queries)
+
+
+def of_head(read: LayerRead, h: int, tokens: tuple[str, ...]) -> Computed:
+    """Return one head of a layer that reads its own tokens as the board knows an experiment."""
+    view = replace(state.view(), b=0, h=0)
     mask, added = _of_head(read.mask, h), _of_head(read.added, h)
     if mask is None and read.bias is not None:  # the mask is what is added, though it hides nothing
-        mask = torch.ones(len(chosen.queries), len(chosen.keys), dtype=torch.bool)
-    return one_head(view, chosen.queries, read.trace(h), mask=mask, added=added, scale=read.scale)
+        mask = torch.ones(len(tokens), len(tokens), dtype=torch.bool)
+    return one_head(view, tokens, read.trace(h), mask=mask, added=added, scale=read.scale)
 
 
 def _of_head(x: Tensor | None, h: int) -> Tensor | None:

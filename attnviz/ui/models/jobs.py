@@ -21,6 +21,7 @@ from attnviz.models.knockouts import Knockout
 from attnviz.models.model import ModelInfo
 from attnviz.models.reading import Check, Reading
 from attnviz.models.refusals import Refused
+from attnviz.training.threads import take_one_thread
 
 TILE = 64  # blocks a side of each head's small map
 _log = logging.getLogger(__name__)
@@ -122,6 +123,8 @@ class Reader:
             return self._line.index(job) if job in self._line else 0
 
     def _work(self) -> None:
+        # torch's threads wait for one another: on a server that is busy, two take many times as long as one.
+        take_one_thread()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._line)

@@ -8,11 +8,11 @@ from typing import Any
 import streamlit as st
 
 from attnviz.figures.text import markdown
-from attnviz.limits import TEXT_CHARS
+from attnviz.limits import MODEL_CHARS
 from attnviz.locale import _
 from attnviz.models.reading import Reading
 from attnviz.ui import cell as cells
-from attnviz.ui import labs, notices, process, routing, state
+from attnviz.ui import home, labs, notices, process, routing, state
 from attnviz.ui.board import Charts
 from attnviz.ui.models import beside, beyond, choose, chosen, head, lines, overview, silenced, waiting
 from attnviz.ui.models.chosen import Chosen, Shown
@@ -57,6 +57,7 @@ def show(words: str) -> None:
     if head.has_board(now):
         labs.show_tables()
         cells.show(computed, charts + shown.charts, BOARD, on_other=partial(overview.clicked, now))
+        home.show(computed, ("scores", "output"), BOARD)
     else:
         _connect(now, charts, shown)
 
@@ -88,8 +89,8 @@ def _say_shortened(reading: Reading) -> None:
             + " "
             + _("At most {n} tokens are read at once.").format(n=cut.limit)
         )
-    if len(state.experiment().text) >= TEXT_CHARS:
-        st.info(_("A text ends after {n} characters.").format(n=f"{TEXT_CHARS:,}"))
+    if len(state.experiment().text) >= MODEL_CHARS:
+        st.info(_("A text ends after {n} characters.").format(n=f"{MODEL_CHARS:,}"))
 
 
 def _guess(reading: Reading) -> None:
@@ -97,3 +98,4 @@ def _guess(reading: Reading) -> None:
     if reading.guesses:
         said = [f"“{markdown(chosen.called(guess))}” {100 * guess.probability:.1f} %" for guess in reading.guesses[:5]]
         st.markdown(_("Next token:") + " " + " · ".join(said))
+        chosen.explain_bytes(reading.guesses[:5])

@@ -22,6 +22,10 @@ def _name(value: str) -> str:
 def _words() -> dict[str, str]:
     return {
         "model": _("There is no model “{model}”: choose one of the list."),
+        "public": _(
+            "This server is open to all and does not load {model}: choose another model of the list, or start attnviz "
+            "on a machine of your own."
+        ),
         "missing": _("{model} needs {packages}, not installed here. One line brings what it needs:"),
         "empty": _("There is nothing to read yet: type a few words."),
         "symbol": _("{model} reads the letters a to z, and “{symbol}” is none: take it out, or choose another model."),

@@ -20,7 +20,7 @@ from attnviz.ui import labs, state
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed
 from attnviz.ui.models import silencing, waiting
-from attnviz.ui.models.chosen import Chosen, Shown, called, titled, token_boxes
+from attnviz.ui.models.chosen import Chosen, Shown, called, explain_bytes, titled, token_boxes
 from attnviz.ui.models.head import windows
 
 if TYPE_CHECKING:
@@ -68,8 +68,9 @@ def _offer(chosen: Chosen, now: Computed, held: tuple[Knockout, ...]) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         for words, key, one in offered:
-            again = (*held, one) if one not in held else held
-            st.button(words, key=f"silence:{key}", disabled=full or one in held, on_click=_set, args=(again,))
+            is_held = silencing.is_held(held, one)
+            again = silencing.add(held, one)
+            st.button(words, key=f"silence:{key}", disabled=full or is_held, on_click=_set, args=(again,))
     if held:
         st.caption(_("Knocked out; press one to let it speak again:"))
         with st.container(horizontal=True):
@@ -103,6 +104,7 @@ def _say(before: Reading, after: Reading) -> None:
             ).format(percent=number(100 * moved, 1), before=_quoted(before.guesses[0]), after=_quoted(after.guesses[0]))
         )
         _bars(before, after)
+        explain_bytes((*before.guesses[:BARS], *after.guesses[:BARS]))
     elif before.embedding is not None and after.embedding is not None:
         turned = angle_moved(before.embedding, after.embedding)
         cosine = float(before.embedding.double() @ after.embedding.double())

@@ -23,7 +23,8 @@ def read(text: str, parts: Sequence[Part]) -> tuple[tuple[Knockout, ...], int]:
     ((), 2)
     """
     sizes = {part.kind: part for part in parts}
-    found: list[Knockout] = []
+    found: tuple[Knockout, ...] = ()
+    n_taken = 0
     asked = [one.strip() for one in text.split(",") if one.strip()]
     for one in asked:
         match = _ONE.fullmatch(one)
@@ -32,9 +33,31 @@ def read(text: str, parts: Sequence[Part]) -> tuple[tuple[Knockout, ...], int]:
         numbers = [None if number is None else int(number) for number in match.groups()[1:]]
         knockout = Knockout(_KINDS[match[1]], numbers[0] or 0, *numbers[1:])
         part = sizes.get(knockout.kind)
-        if part is not None and _fits(knockout, part) and knockout not in found and len(found) < HEADS_SILENCED:
-            found.append(knockout)
-    return tuple(found), len(asked) - len(found)
+        if part is None or not _fits(knockout, part) or is_held(found, knockout):
+            continue
+        if len(added := add(found, knockout)) <= HEADS_SILENCED:
+            found, n_taken = added, n_taken + 1
+    return found, len(asked) - n_taken
+
+
+def add(held: Sequence[Knockout], one: Knockout) -> tuple[Knockout, ...]:
+    """Return the knock-outs with one more, without those that change nothing beside it: a layer holds its heads.
+
+    >>> write(add([Knockout("decoder", 1, 0), Knockout("decoder", 2, 0)], Knockout("decoder", 1)))
+    'd2.0,d1'
+    """
+    if is_held(held, one):
+        return tuple(held)
+    return (*(other for other in held if not is_held([one], other)), one)
+
+
+def is_held(held: Sequence[Knockout], one: Knockout) -> bool:
+    """Say whether what is knocked out holds this too: it itself, its head, or its whole layer.
+
+    >>> is_held([Knockout("decoder", 1)], Knockout("decoder", 1, 0, 3, 2))
+    True
+    """
+    return any(other in (one, one._replace(s=None, u=None), Knockout(one.kind, one.layer)) for other in held)
 
 
 def write(knockouts: Sequence[Knockout]) -> str:

@@ -9,7 +9,7 @@ import streamlit as st
 from torch import Tensor
 
 from attnviz.edits import Cells
-from attnviz.experiment import Experiment
+from attnviz.experiment import Experiment, Lab
 from attnviz.locale import _
 from attnviz.training import tasks
 from attnviz.training.checkpoint import to_bytes
@@ -19,6 +19,11 @@ from attnviz.ui import state
 from attnviz.ui.training import heads
 from attnviz.ui.training.replay import Shown
 
+# The fields of a Lab that are Learning's own
+SETTINGS = (
+    *("task", "layers", "heads", "width", "places", "draw", "learning_rate", "steps", "offset", "learn", "beside"),
+    *("ran", "at_step", "sequence", "which", "layer", "head"),
+)
 BLANK = "␣"  # a token of its own on Explore, whose tokens stand between blanks
 
 
@@ -78,9 +83,23 @@ def _cells(tensor: Tensor) -> Cells:
     return tuple(zip(product(*map(range, tensor.shape)), tensor.detach().flatten().tolist(), strict=True))
 
 
+def _set_aside() -> None:
+    """Keep what Learning is set to for when the reader is back: Explore's own link has no need of it."""
+    lab, plain = state.view().lab, Lab()
+    st.session_state["_learning"] = {field: getattr(lab, field) for field in SETTINGS}
+    state.set_lab(**{field: getattr(plain, field) for field in SETTINGS})
+
+
+def come_back() -> None:
+    """Set Learning as it was when one of its layers was opened in Explore; called before anything is drawn."""
+    if not st.session_state.get("_to_explore") and (held := st.session_state.pop("_learning", None)):
+        state.keep(**held)
+
+
 def _open(shown: Shown, tokens: Tensor, layer: int, read: Layer) -> None:
     words = tasks.decode(shown.recipe, tokens)
     state.change(experiment(shown.recipe, words, shown.weights.layers[layer], read))
     state.look(h=min(state.view().lab.head, shown.recipe.heads - 1))
+    _set_aside()
     st.session_state["_several"] = False
     st.session_state["_to_explore"] = True

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.lab import MOST_STEPS
 from attnviz.training.job import Job
 from attnviz.training.recipe import Recipe
 from attnviz.training.runs import RUNS, Refused
 from attnviz.ui import state
+from attnviz.ui.presence import alive
 
-GRACE = 15.0  # seconds for which a session may lose its connection without losing its training
 _JOB, _REFUSED = "_job", "_not_trained"  # keys of the session
 
 
@@ -45,7 +42,7 @@ def start(recipes: Sequence[Recipe], *, from_link: bool = False) -> None:
         old.stop()
     st.session_state.pop(_REFUSED, None)
     try:
-        st.session_state[_JOB] = RUNS.submit(recipes, alive=_alive())
+        st.session_state[_JOB] = RUNS.submit(recipes, alive=alive())
     except Refused as error:
         st.session_state[_REFUSED] = error.code
     else:
@@ -61,20 +58,3 @@ def refused() -> str:
 def running(job: Job | None) -> bool:
     """Say whether a job waits or trains."""
     return job is not None and job.state in ("waiting", "training")
-
-
-def _alive() -> Callable[[], bool]:
-    """Return what says whether this session is still there, from any thread."""
-    context = get_script_run_ctx()
-    if context is None or not runtime.exists():
-        return lambda: True
-    server, session = runtime.get_instance(), context.session_id
-    seen = [time.monotonic()]
-
-    def alive() -> bool:
-        now = time.monotonic()
-        if server.is_active_session(session):
-            seen[0] = now
-        return now - seen[0] < GRACE
-
-    return alive

@@ -1,0 +1,1 @@
+"""Texts of thousands of tokens: the pooled map, and what lies under it."""

@@ -1,0 +1,143 @@
+"""The files of a session: read into its memory, and there until they are removed or the tab is closed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import streamlit as st
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from attnviz.limits import FILES_BYTES, FILES_HELD, MODEL_MEMORY
+from attnviz.models.files import Named, Tensors, read_file
+from attnviz.models.files_examples import example
+from attnviz.models.files_refused import FileRefused
+from attnviz.models.memory import free_memory
+from attnviz.ui import state
+from attnviz.ui.tensors import words
+
+_FILES, _VERSION, _REFUSED, _INBOX = "_tensor_files", "_tensor_version", "_tensor_refused", "_tensor_inbox"
+TIMES = 3  # as much memory as a file has bytes is taken while it is read
+
+
+class File(NamedTuple):
+    """One file that was read."""
+
+    name: str
+    tensors: Tensors
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of its numbers."""
+        return sum(each.tensor.nbytes for each in self.tensors.arrays)
+
+
+class Held(NamedTuple):
+    """All arrays of a session, by what they are called, and their tokens."""
+
+    version: int  # another one whenever the files are others
+    arrays: dict[str, Named]
+    tokens: tuple[str, ...] | None
+
+
+def files() -> tuple[File, ...]:
+    """Return the files that are held."""
+    found: tuple[File, ...] = st.session_state.get(_FILES, ())
+    return found
+
+
+def inbox() -> str:
+    """Return the key of the box for files; a new one whenever it was emptied."""
+    return f"tensors:{st.session_state.get(_INBOX, 0)}"
+
+
+def refusals() -> list[tuple[str, dict[str, object]]]:
+    """Return why files of the last lot were not taken."""
+    found: list[tuple[str, dict[str, object]]] = st.session_state.get(_REFUSED, [])
+    return found
+
+
+def take(uploaded: list[Any]) -> None:
+    """Read what came into the box, empty it, and let the page begin again."""
+    said: list[tuple[str, dict[str, object]]] = []
+    for each in uploaded:
+        try:
+            _add(each.name, each.getvalue())
+        except FileRefused as error:
+            said.append(words.check(error))
+        _drop(each.file_id)
+    st.session_state[_REFUSED] = said
+    st.session_state[_INBOX] = st.session_state.get(_INBOX, 0) + 1
+    state.again()
+
+
+def _add(name: str, data: bytes) -> None:
+    held = files()
+    if len(held) >= FILES_HELD:
+        raise FileRefused("files", file=name, most=FILES_HELD)
+    free = free_memory()
+    if free is not None and TIMES * len(data) > MODEL_MEMORY * free:
+        raise FileRefused("memory", file=name)
+    try:
+        file = File(name, read_file(name, data))
+    except MemoryError:
+        raise FileRefused("memory", file=name) from None
+    if sum(each.n_bytes for each in (*held, file)) > FILES_BYTES:
+        raise FileRefused("room", file=name, most=FILES_BYTES)
+    _put((*held, file))
+    state.keep(brought=True, example="none", layer=0, head=0, sample=0, axes="auto", labels="")
+
+
+def _put(held: tuple[File, ...]) -> None:
+    st.session_state[_FILES] = held
+    st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
+    st.session_state.pop("_tensor_roles", None)
+
+
+def _drop(file_id: str) -> None:
+    """Give back what Streamlit keeps of an upload: its numbers are held already."""
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        context.uploaded_file_mgr.remove_file(session_id=context.session_id, file_id=file_id)
+
+
+def remove(i: int) -> None:
+    """Forget a file. A callback."""
+    held = files()
+    _put(held[:i] + held[i + 1 :])
+    st.session_state[_REFUSED] = []
+    if len(held) == 1:
+        state.keep(brought=False)
+
+
+def show_example(code: str) -> None:
+    """Take an example in place of files, which are held. A callback."""
+    st.session_state[_REFUSED] = []
+    st.session_state.pop("_tensor_roles", None)
+    state.set_lab(example=code, layer=0, head=0, sample=0, axes="auto", labels="", given_mask="file")
+
+
+def now() -> Held | None:
+    """Return the arrays of the example that is asked for, else of the files; None where there are none."""
+    code, version = state.view().lab.example, st.session_state.get(_VERSION, 0)
+    if code != "none":
+        made = example(code)
+        return Held(version, {each.name: each for each in made.arrays}, made.tokens)
+    held = files()
+    if not held:
+        return None
+    several = len(held) > 1
+    arrays: dict[str, Named] = {}
+    for file in held:
+        for each in file.tensors.arrays:
+            name = f"{file.name}: {each.name}" if several else each.name
+            arrays[_unlike(name, arrays)] = each
+    return Held(version, arrays, next((file.tensors.tokens for file in held if file.tensors.tokens), None))
+
+
+def _unlike(name: str, known: dict[str, Named]) -> str:
+    """A name that none has yet: two files may be called the same."""
+    number = 2
+    while name in known:
+        name, number = f"{name} ({number})", number + 1
+    return name
