@@ -23,7 +23,13 @@ class PooledMap(NamedTuple):
 
 
 def edges_of(name: str, letter: str, window: Window | None, n: int, size: int) -> tuple[int, ...]:
-    """The first token of each cell, and the end of the last one."""
+    """The first token of each of at most `size` cells of a window, and the end of the last one.
+
+    Raises TypeError for a window that is none, ValueError for one outside the n tokens; both name it.
+
+    >>> edges_of("rows", "s", (2, 9), n=10, size=3)
+    (2, 5, 8, 9)
+    """
     if window is None:
         first, end = 0, n
     elif isinstance(window, slice) and window.step in (None, 1):
@@ -40,12 +46,21 @@ def edges_of(name: str, letter: str, window: Window | None, n: int, size: int) -
 
 
 def block_of(edges: tuple[int, ...]) -> int:
-    """How many tokens a cell has: the first is as large as any."""
+    """How many tokens a cell has: the first is as large as any.
+
+    >>> block_of((2, 5, 8, 9))
+    3
+    """
     return edges[1] - edges[0] if len(edges) > 1 else 1
 
 
 def pool_axis(x: Tensor, axis: int, block: int, reduce: str) -> Tensor:
-    """The largest, or the sum, of each `block` numbers along an axis, the last of them what is left."""
+    """The largest, or the sum, of each `block` numbers along an axis, the last of them what is left.
+
+    >>> from torch import arange
+    >>> pool_axis(arange(5), -1, 2, "max").tolist(), pool_axis(arange(5), -1, 2, "sum").tolist()
+    ([1, 3, 4], [1, 5, 4])
+    """
     if block == 1:
         return x
     n = x.shape[axis]
@@ -60,5 +75,10 @@ def pool_axis(x: Tensor, axis: int, block: int, reduce: str) -> Tensor:
 
 
 def sizes_of(edges: tuple[int, ...], like: Tensor) -> Tensor:
-    """How many tokens each cell has."""
+    """How many tokens each cell has, as a tensor like another.
+
+    >>> from torch import zeros
+    >>> sizes_of((2, 5, 8, 9), zeros(1)).tolist()
+    [3.0, 3.0, 1.0]
+    """
     return like.new_tensor([end - first for first, end in itertools.pairwise(edges)])

@@ -50,10 +50,14 @@ class Scale(NamedTuple):
 
 
 def choose(kind: str, n_key: int) -> str:
-    """Return the kind of scale that is shown: "auto" is linear for a short row, a square root for a long one."""
+    """Return the kind of scale that is shown: "auto" is linear for a short row, else a share of the row's largest weight.
+
+    Of thousands of keys each gets little: next to the one weight of 1 in the first row of a causal map, whose query sees
+    itself alone, even a square root leaves all others blank.
+    """
     if kind in KINDS:
         return kind
-    return "linear" if n_key <= LINEAR_MOST else "sqrt"
+    return "linear" if n_key <= LINEAR_MOST else "rows"
 
 
 def scale_of(kind: str, values: npt.NDArray[np.float32]) -> Scale:

@@ -30,7 +30,6 @@ CONFIG = {
     "doubleClick": False,
     "showTips": False,
 }
-WIDE = 1120  # pixels that a block has room for in a window of 1280
 Charts = list[dict[str, Any]]
 
 
@@ -61,8 +60,6 @@ def _block(computed: Computed, block: str, colours: Theme) -> dict[str, Any]:
     width = round(layout.width)
     with st.container(width=width, gap="xsmall"):
         _heading(computed, block, view, colours)
-        if width > WIDE:
-            st.caption(_("Wider than many windows: scroll it sideways to see all of it."))
         with st.container(key=key, width=width):
             st.plotly_chart(
                 figure,

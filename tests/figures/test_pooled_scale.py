@@ -77,7 +77,7 @@ def test_weights_above_one_have_their_colour_too() -> None:
 
 
 def test_the_default_follows_the_length_of_a_row() -> None:
-    assert (choose("auto", LINEAR_MOST), choose("auto", LINEAR_MOST + 1)) == ("linear", "sqrt")
+    assert (choose("auto", LINEAR_MOST), choose("auto", LINEAR_MOST + 1)) == ("linear", "rows")
     assert [choose(kind, 5) for kind in KINDS] == list(KINDS)
 
 

@@ -23,7 +23,7 @@ def show(source: Source, window: Window) -> str:
             ("map_in", _("Zoom in"), 1 / STEP, _can_shrink(window)),
         ):
             st.button(word, key=key, on_click=zoom, args=(source, window, (factor, factor)), disabled=not may)
-        tokens = st.popover(_("Choose the tokens"), key="map_tokens", on_change="rerun")
+        tokens = st.popover(_("Tokens"), key="map_tokens", on_change="rerun")
         if tokens.open:  # a closed one costs nothing
             with tokens:
                 _by_keyboard(source, window)

@@ -11,7 +11,7 @@ from attnviz.ui.compute import Computed
 from attnviz.ui.long import edges, find, go, partners
 from attnviz.ui.long import map as maps
 
-MAP, BESIDE = 720, 440  # pixels of width: side by side on a wide screen, else one below the other
+MAP, BESIDE = 780, 420  # pixels of width: side by side on a wide screen, else one below the other
 
 
 def show(computed: Computed) -> None:
@@ -20,7 +20,6 @@ def show(computed: Computed) -> None:
     assert held is not None
     tokens = computed.run.tokens[view.b]
     st.session_state.pop("_went", None)  # the page has followed: see edges
-    st.markdown("**" + _("The whole text") + "**")
     with st.container(horizontal=True, gap="large"):
         with st.container(width=MAP):
             maps.show(
