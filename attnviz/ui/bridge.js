@@ -60,6 +60,7 @@ function writeAddress(query) {
   const root = document.documentElement, path = location.pathname, search = query ? "?" + query : "";
   clearTimeout(root.attnvizAddress);
   root.attnvizAddress = setTimeout(() => {
+    root.attnvizAddress = null; // written, or of no use any more
     // Replaced, not pushed: typing makes no history, and Back leaves the page with all that was typed. Not on another page.
     if (location.pathname === path && location.search !== search) history.replaceState(history.state, "", path + search + location.hash);
   }, 60);

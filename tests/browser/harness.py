@@ -151,6 +151,7 @@ IDLE = """quiet => {
         && !app.querySelector('[data-stale="true"], [data-testid$="Skeleton"]')
         && [...app.querySelectorAll('[data-testid="stPlotlyChart"]')].every(c => c.querySelector('.main-svg'))
         && document.fonts.status === 'loaded'
+        && !document.documentElement.attnvizAddress  // the link is about to be written
         && !(window.lastSaid >= (window.lastHeard ?? 0));
     const now = performance.now();
     if (!idle) { window.idleSince = undefined; return false; }

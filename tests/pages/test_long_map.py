@@ -64,7 +64,7 @@ def window(session: Session) -> tuple[int, int, int, int]:
 def test_the_whole_text_is_drawn_pooled_and_a_link_opens_a_window_with_its_weights() -> None:
     session = opened()
     pooled = weights(session).unflatten(0, (300, 2)).unflatten(2, (300, 2)).amax((1, 3)).numpy()
-    codes = encode(pooled, scale_of("sqrt", pooled))
+    codes = encode(pooled, scale_of("rows", pooled))
     assert np.abs(cells(session)[0].astype(int) - codes).max() <= 1  # where a rounding falls the other way
     assert "600 queries × 600 keys" in session.words() and "2 × 2 tokens" in session.words()
     window_ = opened(map_s="100", map_s_end="180", map_u="40", map_u_end="120", map_scale="log")
@@ -110,8 +110,8 @@ def test_numbers_and_the_scale_work_without_a_pointer(locale: str) -> None:
     assert session.sound() and window(session) == (200, 0, 0, 40)
     session.set("window:s:0", 600)
     assert window(session) == (599, 0, 0, 40)
-    session.set("map_scale", "rows").open("map_tokens", "map_table")
-    assert session.sound() and session.linked[1].lab.map_scale == "rows"
+    session.set("map_scale", "log").open("map_tokens", "map_table")
+    assert session.sound() and session.linked[1].lab.map_scale == "log"
     (table,) = [f.value for f in session.at.dataframe if f.value.shape == (1, 40)]
     np.testing.assert_allclose(table, weights(session)[599:, :40], rtol=1e-4)
     assert table.index[0] == "600 w17" and table.columns[-1] == "40 w39"

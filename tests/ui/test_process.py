@@ -1,6 +1,7 @@
 """The collection of garbage: one thread for the process, and nothing of the heavy imports in its way."""
 
 import gc
+import sys
 import threading
 import time
 
@@ -34,3 +35,7 @@ def test_what_was_imported_is_frozen_once_the_first_page_is_drawn(monkeypatch: p
     assert gc.get_freeze_count() > 10_000
     assert slept == [process.AFTER, process.SECONDS]
     gc.unfreeze()
+
+
+def test_a_thread_that_computes_hands_over_soon() -> None:
+    assert sys.getswitchinterval() <= 0.001
