@@ -44,7 +44,12 @@ def options(given: Sequence[str]) -> list[str]:
     parser = argparse.ArgumentParser(
         "attnviz", description="Type tokens and see self-attention happen.", add_help=False
     )
-    parser.add_argument("--port", type=int, help="the port to answer on (8501, or the next that is free)")
+    parser.add_argument(
+        "--port",
+        type=_port,
+        metavar="PORT",
+        help="the port to answer on (8501, or the next that is free)",
+    )
     parser.add_argument("--address", help="the address to answer on (127.0.0.1, this machine alone; 0.0.0.0 for all)")
     parser.add_argument("--headless", action="store_true", help="open no browser")
     parser.add_argument("--version", action="version", version=f"attnviz {__version__}")
@@ -60,6 +65,13 @@ def options(given: Sequence[str]) -> list[str]:
     if not elsewhere:
         taken += [each for name in LOOPBACK[:3] for each in ("--server.allowedHosts", name)]
     return [*taken, *others]
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 < port < 65_536:
+        raise argparse.ArgumentTypeError(f"expected a port from 1 to 65535, got {text}")
+    return port
 
 
 def main(given: Sequence[str] | None = None) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from attnviz.core.arithmetic import Arithmetic
-from attnviz.figures.text import number
+from attnviz.figures.text import decimals, number
 
 _NAMES = {
     "x": "X",
@@ -28,9 +28,12 @@ _NAMES = {
 def agreed_digits(explained: Arithmetic) -> int:
     """Return with how many decimals the cell and its total, summed again in float64, read alike: 4 if they can.
 
-    A float32 sum and a float64 one may fall on two sides of a rounding border; then another length agrees.
+    Of a small weight as many as show two digits. A float32 sum and a float64 one may fall on two sides of a rounding
+    border; then another length agrees.
     """
-    return next((d for d in (4, 3, 5, 2, 6, 1, 0, *range(-1, -40, -1)) if _alike(explained, d)), 0)
+    first = decimals(explained.cell) if explained.step == "weights" else 4
+    lengths = (first, first - 1, first + 1, 4, 3, 5, 2, 6, 1, 0, *range(-1, -40, -1))
+    return next((d for d in lengths if _alike(explained, d)), 0)
 
 
 def _alike(explained: Arithmetic, digits: int) -> bool:

@@ -50,10 +50,10 @@ class Scale(NamedTuple):
 
 
 def choose(kind: str, n_key: int) -> str:
-    """Return the kind of scale that is shown: "auto" is linear for a short row, else a share of the row's largest weight.
+    """Return the kind of scale that is shown: "auto" is linear for a short row, of a long one the row's maximum.
 
-    Of thousands of keys each gets little: next to the one weight of 1 in the first row of a causal map, whose query sees
-    itself alone, even a square root leaves all others blank.
+    Of thousands of keys each gets little: beside the one weight of 1 in the first row of a causal map, whose query
+    sees itself alone, even a square root leaves all others blank.
     """
     if kind in KINDS:
         return kind

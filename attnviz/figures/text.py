@@ -131,3 +131,16 @@ def number(value: float, digits: int) -> str:
     step = Decimal(1).scaleb(-digits)
     rounded = abs(Decimal(value)).quantize(step, rounding=ROUND_HALF_UP, context=_EXACT)
     return (MINUS if value < 0 and rounded else "") + f"{rounded:f}"
+
+
+def decimals(value: float) -> int:
+    """Return with how many decimals a share is printed: 4, or as many as show two digits of a smaller one.
+
+    Of a long text each token gets little, and what is little is not nothing. 12 at the most.
+
+    >>> number(0.5, decimals(0.5)), number(4.86e-5, decimals(4.86e-5)), decimals(0.0), decimals(1e-30)
+    ('0.5000', '0.000049', 4, 12)
+    """
+    if not value or not math.isfinite(value) or abs(value) >= 1e-3:
+        return 4
+    return min(1 - math.floor(math.log10(abs(value))), 12)

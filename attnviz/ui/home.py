@@ -62,7 +62,9 @@ def _taken(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...]) 
     view = state.view()
     chosen = {name: getattr(view, name) for name in ("step", "s", "u", "feature")}
     now = computed._replace(view=within(replace(computed.view, **chosen), computed.run))
-    words = visible(" ".join(computed.run.tokens[computed.view.b]))
+    # Of a trained model, the text as it was typed: its tokens may be single characters.
+    own = computed.experiment.text
+    words = visible(" ".join(computed.run.tokens[computed.view.b]) if own else state.experiment().text)
     page = urlsplit(st.context.url or "")
     query = to_query(state.experiment(), view)
     link = page._replace(path=page.path or "/", query=query, fragment="").geturl()

@@ -8,7 +8,7 @@ from attnviz.core.arithmetic import Arithmetic
 from attnviz.core.positions import rotary_angles, turning_pair
 from attnviz.experiment import Run, View
 from attnviz.figures.matrices import shape
-from attnviz.figures.text import SUBSCRIPTS, cut, markdown, number, visible
+from attnviz.figures.text import SUBSCRIPTS, cut, decimals, markdown, number, visible
 from attnviz.limits import NAME_CHARS
 from attnviz.locale import _
 
@@ -40,9 +40,13 @@ def read(run: Run, view: View, explained: Arithmetic, escape: Callable[[str], st
         b=view.b + 1,
         s=_named(tokens, view.s, escape),
         u=_named(tokens, view.u, escape),
-        value=number(explained.cell, 2 if view.step == "weights" and explained.cell >= 0.01 else 4),
+        value=number(explained.cell, _digits(view, explained.cell)),
         feature=view.feature + 1,
     )
+
+
+def _digits(view: View, value: float) -> int:
+    return 4 if view.step != "weights" else 2 if value >= 0.01 else decimals(value)
 
 
 def _named(tokens: tuple[str, ...], i: int, escape: Callable[[str], str]) -> str:

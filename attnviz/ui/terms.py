@@ -12,7 +12,7 @@ from attnviz.experiment import Run, View
 from attnviz.export.python import agreed_digits, cell_program
 from attnviz.figures.formulas import formula
 from attnviz.figures.matrices import shape
-from attnviz.figures.text import SUBSCRIPTS, markdown, number, visible
+from attnviz.figures.text import SUBSCRIPTS, decimals, markdown, number, visible
 from attnviz.figures.titles import plain_symbol
 from attnviz.letters import relabel
 from attnviz.limits import NAME_CHARS, TERMS_LISTED, TERMS_MOST, TERMS_SHOWN
@@ -174,10 +174,10 @@ def _weight_rows(explained: Arithmetic, digits: int, _view: View, listed: list[i
     whole, rest = float(exponential.sum()), _rest(exponential, listed)
     exponentials = [*exponential[listed].tolist(), *rest]
     shares = [e / whole if whole else 0.0 for e in exponentials]
-    printed = [number(share, 4) for share in shares]
+    printed = [number(share, decimals(share)) for share in shares]
     printed[listed.index(explained.index[-1])] = number(explained.cell, digits)
     return {
         _("masked"): [*(number(v, 4) for v in masked[listed].tolist()), *([""] * (len(rest) + 1))],
-        _("exp(masked − largest)"): [*(number(v, 4) for v in exponentials), number(whole, 4)],
+        _("exp(masked − largest)"): [*(number(v, decimals(v)) for v in exponentials), number(whole, 4)],
         _("share"): [*printed, number(sum(shares), 4)],
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import streamlit as st
@@ -25,10 +25,19 @@ def show(computed: Computed) -> None:
     tokens = computed.run.tokens[view.b]
     sought = st.session_state.setdefault("_sought", "")
     st.session_state.setdefault("find", sought)
-    st.text_input(_("Find a token"), key="find", max_chars=NAME_CHARS, on_change=_seek, autocomplete="off")
+    seek = partial(places, tokens[: held.length])
+    split = computed.experiment.tokenizer
+    st.text_input(
+        _("Find a token"),
+        key="find",
+        max_chars=NAME_CHARS,
+        on_change=_seek,
+        args=(held, seek, split),
+        autocomplete="off",
+    )
     if not sought.strip():
         return
-    found = places(tokens[: held.length], tokenize(sought.strip(), computed.experiment.tokenizer))
+    found = seek(tokenize(sought.strip(), split))
     if not found:
         st.markdown(_("“{sought}” stands nowhere in this sequence.").format(sought=markdown(sought)))
         return
@@ -59,13 +68,20 @@ def _place(tokens: Sequence[str], at: int) -> str:
     return f"{at + 1:,}: {before} [{token}] {after}"
 
 
-def _seek() -> None:
-    st.session_state["_sought"] = st.session_state["find"] or ""
+def _seek(held: Long, seek: Callable[[Sequence[str]], list[int]], split: str) -> None:
+    """Go to the first place of what was typed."""
+    sought = st.session_state["_sought"] = st.session_state["find"] or ""
+    found = seek(tokenize(sought.strip(), split)) if sought.strip() else []
+    if found:
+        _go_to(held, found[0])
 
 
 def _go(held: Long) -> None:
-    """Go to the row of the place that was chosen, at the key that it reads most."""
-    s = st.session_state["place"]
+    _go_to(held, st.session_state["place"])
+
+
+def _go_to(held: Long, s: int | None) -> None:
+    """Go to the row of a place, at the key that it reads most."""
     st.session_state["_place"] = s
     if s is not None:
         best = strongest(held.query, held.key, s, count=1, mask=held.pooled_mask, scale=held.scale)
