@@ -24,7 +24,7 @@ class Picture(NamedTuple):
 
 
 PICTURES = [
-    Picture("explore", "/?text=the+cat+sat+on+the+mat&s=5&u=1", 1230),
+    Picture("explore", "/?text=the+cat+sat+on+the+mat&s=5&u=1", 1700),
     Picture("scores", "/scores?text=the+cat+sat+on+the+mat&mask=causal&section=masks", 1000),
     Picture("roles", "/roles?text=the+cat+sat+on+the+mat", 1000),
     Picture("heads", "/heads?text=the+cat+sat+on+the+mat&n_heads=4", 1000),

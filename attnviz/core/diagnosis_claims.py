@@ -1,10 +1,13 @@
-"""Somebody's weights and output, brought to the shapes that attention() gives, whatever layout they came in."""
+"""What somebody hands over, as tensors: weights and output in the shapes that attention() gives."""
 
 from __future__ import annotations
+
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
 
+from attnviz.core.masks import causal
 from attnviz.core.shapes import check_floating, named_shape, widened
 
 
@@ -60,6 +63,51 @@ def coarsest(*tensors: Tensor | None) -> float:
     0.0009765625
     """
     return max(torch.finfo(x.dtype if x is not None else torch.float32).eps for x in (None, *tensors))
+
+
+class Array(Protocol):
+    """What says by itself how it becomes an array, as numpy's do."""
+
+    def __array__(self) -> Any:
+        """Return the array."""
+        ...
+
+
+def as_tensor(name: str, x: Tensor | Array) -> Tensor:
+    """Return a tensor as it is, and make one of an array.
+
+    Raises TypeError for what is neither, and for an array that holds no numbers.
+
+    >>> as_tensor("query", torch.zeros(2).numpy())
+    tensor([0., 0.])
+    >>> as_tensor("query", [0.0, 0.0])
+    Traceback (most recent call last):
+    TypeError: query: expected a torch.Tensor or an array, got list
+    """
+    if isinstance(x, Tensor):
+        return x
+    if not hasattr(x, "__array__"):
+        raise TypeError(f"{name}: expected a torch.Tensor or an array, got {type(x).__name__}")
+    array = x.__array__()
+    try:
+        return torch.as_tensor(array.copy())  # torch takes no negative strides
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected numbers that torch can hold, got an array of {array.dtype}") from None
+
+
+def read_mask(mask: Tensor | Array | Literal["causal"] | None, n_query: int, n_key: int) -> Tensor | None:
+    """Make a tensor of a mask that may be the word "causal", which is masks.causal(s, u).
+
+    Raises ValueError for another word, TypeError as as_tensor does.
+
+    >>> read_mask("causal", 2, 2).int().tolist()
+    [[1, 0], [1, 1]]
+    """
+    if isinstance(mask, str):
+        if mask != "causal":
+            raise ValueError(f"mask: expected a torch.Tensor, an array, 'causal' or None, got {mask!r}")
+        return causal(n_query, n_key)
+    return None if mask is None else as_tensor("mask", mask).detach()
 
 
 def check_finite(name: str, x: Tensor) -> None:

@@ -19,6 +19,8 @@ class Claim(NamedTuple):
     weights: Tensor | None  # (..., s, u)
     output: Tensor | None  # (..., s, d)
     eps: float
+    weights_off: float = 0.0  # what each may be off besides, where they were rounded to decimals
+    output_off: float = 0.0
 
 
 def read_off(computed: Computed, claim: Claim, after: str) -> tuple[Computed, float | None] | None:

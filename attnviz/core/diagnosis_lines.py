@@ -107,13 +107,9 @@ LINES: dict[str, Lines] = {
     "heads_merged_by_view": Lines(
         "merge", "output = output.reshape(b, -1, h * d_v)", "output = output.transpose(1, 2).reshape(b, -1, h * d_v)"
     ),
-    # what only weights can show
+    # what only weights can show; the rest of it may have been made in many ways, and none is shown for it
     "negative": Lines("weights", "weights = masked", _WEIGHTS),
-    "nan": Lines("weights", _WEIGHTS, _NO_NAN),
     "infinite": Lines("weights", "weights = masked.exp()", _WEIGHTS),
-    "sums_off": Lines("weights", "weights = torch.sigmoid(masked)", _WEIGHTS),
-    "rows_empty": Lines("masked", "masked = scaled.masked_fill(~mask.tril(-1), -math.inf)", _MASKED),
-    "leak": Lines("masked", "masked = scaled.masked_fill(~mask.roll(1, -1), -math.inf)", _MASKED),
 }
 
 
@@ -131,7 +127,7 @@ def lines(
     """Write the wrong and the right statement of a cause, with the numbers that belong to it.
 
     value: as in its Finding; scale, softcap, layout, base: as they were meant; offset: of the causal mask that was
-    meant, corner: that of the other corner.
+    meant, corner: that of the other corner. Raises KeyError for a cause that has no lines.
 
     >>> lines("scale_missing").right
     'scaled = scores / math.sqrt(d_k)'

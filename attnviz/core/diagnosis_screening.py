@@ -77,12 +77,14 @@ def compare(
     fits = []
     if claim.weights is not None:
         limit = share * torch.maximum(computed.weights.abs(), claim.weights.abs()) + 0.01 * eps
+        limit = limit + claim.weights_off
         fits.append(_measured(computed.weights, claim.weights, limit))
     if claim.output is not None:
         weights, carried = computed.weights.nan_to_num(nan=0), computed.value
         # What each weight is off by differs in sign from key to key: squares add up. Sums are off by all terms.
         limit = 3 * share * (weights.square() @ carried.square()).sqrt()
         limit = limit + 4 * eps * (weights.abs() @ carried.abs()) + 0.01 * eps * carried.abs().amax()
+        limit = limit + claim.output_off
         fits.append(_measured(computed.output, claim.output, limit))
     if not fits:
         raise ValueError("claim: expected weights or an output, got neither")
@@ -102,7 +104,7 @@ def part_of(claim: Claim, recipe: Recipe, sample: Sample | None) -> Claim:
     weights, output = (
         x if x is None else (x if heads == slice(None) else x[..., heads, :, :])[..., sample.rows, :] for x in claim[:2]
     )
-    return Claim(weights, output, claim.eps)
+    return claim._replace(weights=weights, output=output)
 
 
 def sampled(expected: Computed, claim: Claim) -> Sample:

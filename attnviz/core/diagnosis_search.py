@@ -56,7 +56,10 @@ class Search:
     def findings(self, claim: Claim, names: tuple[str, ...]) -> tuple[Finding, ...] | None:
         """The causes that reproduce a claim, one or two; None where there are none."""
         sample = sampled(self.expected, claim)
-        sums = None if claim.weights is None else sums_to_one(claim.weights, max(claim.eps, 2.0**-10))
+        sums = None
+        if claim.weights is not None:
+            rounded = max(claim.weights.shape[-4:]) * claim.weights_off / 16  # which all add up, at worst
+            sums = sums_to_one(claim.weights, max(claim.eps, 2.0**-10, rounded))
         for n_causes in (1, 2):
             every = hypotheses(self.given, self.changes, n_causes)
             if sums is not None:

@@ -30,7 +30,7 @@ KINDS = (".npy", ".npz", ".safetensors", ".pt", ".pth", ".csv", ".json")
 
 
 class Tensors(NamedTuple):
-    """What a file holds: the arrays of 2 to 5 axes, the tokens if it has any, and the names of what is left out."""
+    """What a file holds: arrays of 2 to 5 axes, tokens, or both; and the names of what is left out."""
 
     arrays: tuple[Named, ...]
     tokens: tuple[str, ...] | None
@@ -192,7 +192,9 @@ def _chosen(found: Mapping[str, Tensor], tokens: tuple[str, ...] | None, file: s
         if not x.is_floating_point() and x.dtype != torch.bool:
             x = x.bool() if role == "mask" and bool(((x == 0) | (x == 1)).all()) else x.float()
         arrays.append(Named(name, x.detach().contiguous(), role))
-    if not arrays:
-        shapes = ", ".join(str(tuple(x.shape)) for x in list(found.values())[:5]) or "none"
+    if not found and not tokens:
+        raise FileRefused("none", file=file)
+    if not arrays and not tokens:
+        shapes = ", ".join(str(tuple(x.shape)) for x in list(found.values())[:5])
         raise FileRefused("nothing", file=file, low=low, high=high, got=shapes)
     return Tensors(together(arrays), tokens, tuple(left_out))

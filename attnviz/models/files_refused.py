@@ -17,6 +17,7 @@ _SENTENCES = {
     "lengths": "{file}: {name} has rows of different lengths: {why}",
     "text": "{file}: expected numbers, got {got!r} in line {line}",
     "nothing": "{file}: expected an array of {low} to {high} axes, got {got}",
+    "none": "{file}: expected arrays or tokens, got neither",
     "room": "{file}: expected at most {most} bytes of numbers in all files that are held, got more",
     "files": "{file}: expected at most {most} files, got one more",
     "memory": "{file}: too little memory is free to read it",

@@ -115,10 +115,10 @@ def rollout(parts: Part) -> Tensor:
 
 
 def ranked(found: Tensor, n: int | None = None) -> list[tuple[int, int]]:
-    """The heads by a statistic (l, h), the highest first, as (layer, head); all or the first n of them.
+    """The heads by a statistic (l, h), the highest first, as (layer, head); all or the first n of them. NaN is last.
 
     >>> ranked(torch.tensor([[0.1, 0.9], [0.5, 0.2]]), 2)
     [(0, 1), (1, 0)]
     """
-    order: Sequence[int] = found.flatten().argsort(descending=True, stable=True).tolist()
+    order: Sequence[int] = found.nan_to_num(nan=-torch.inf).flatten().argsort(descending=True, stable=True).tolist()
     return [divmod(i, found.shape[1]) for i in order[:n]]

@@ -32,14 +32,15 @@ def show(
     charts: Charts,
     steps: tuple[str, ...],
     on_other: Callable[[dict[str, Any]], None] | None = None,
+    note: str = "",
 ) -> None:
     """Dock the chosen cell at the bottom of the window, where a click anywhere on the board is answered in sight.
 
     on_other gets a click on what is not of the board: the name of the map, its row and column, from 0. The page
-    runs again after it.
+    runs again after it. note: what the cell's numbers are, in Markdown, before its sentence.
     """
     with st.bottom:
-        _dock(computed, charts, steps, on_other)
+        _dock(computed, charts, steps, on_other, note)
 
 
 @st.fragment
@@ -48,13 +49,14 @@ def _dock(
     charts: Charts,
     steps: tuple[str, ...],
     on_other: Callable[[dict[str, Any]], None] | None = None,
+    note: str = "",
 ) -> None:
     locale.use(state.language())  # a fragment runs in a thread of its own
     view = within(state.view(), computed.run)
     if view.step not in steps:
         view = within(replace(view, step=steps[-1]), computed.run)
     explained = explain_cell(computed, view)
-    words = _words(computed, view, explained)
+    words = (f"{note} " if note else "") + _words(computed, view, explained)
     written_out = st.session_state.setdefault("_written_out", False)
     if written_out:
         words += " &emsp; " + terms.equals(view, explained)

@@ -34,8 +34,11 @@ class Taken(NamedTuple):
     language: str
 
 
-def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...]) -> None:
-    """Offer the view as files: the blocks of the board with the cells of `steps`, and each of their matrices."""
+def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], note: str = "") -> None:
+    """Offer the view as files: the blocks of the board with the cells of `steps`, and each of their matrices.
+
+    note: what these numbers are, where that is not plain; it is said here and in the title of each file.
+    """
     expander = st.expander(_("Take it home"), key="home", on_change="rerun")
     if not expander.open:  # a closed one costs nothing
         return
@@ -44,8 +47,10 @@ def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...]) ->
             words = _("A text of more than {n} tokens is not held whole: take its pictures, or shorten it.")
             st.caption(words.format(n=TOKENS))
             return
+        if note:
+            st.caption(_("What is taken home: {note}.").format(note=note))
         st.caption(_("Each file carries the link to this view."))
-        taken = _taken(computed, blocks, steps)
+        taken = _taken(computed, blocks, steps, note)
         with st.container(horizontal=True, vertical_alignment="bottom"):
             _offer(_("Page that works offline (HTML)"), taken, "html", "text/html", _page)
             _offer(_("Program in Python (torch alone)"), taken, "py", "text/x-python", _script)
@@ -58,7 +63,7 @@ def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...]) ->
             _offer(_("Table (CSV)"), taken, f"{name}.csv", "text/csv", partial(_table, name=name))
 
 
-def _taken(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...]) -> Taken:
+def _taken(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], note: str) -> Taken:
     view = state.view()
     chosen = {name: getattr(view, name) for name in ("step", "s", "u", "feature")}
     now = computed._replace(view=within(replace(computed.view, **chosen), computed.run))
@@ -68,7 +73,8 @@ def _taken(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...]) 
     page = urlsplit(st.context.url or "")
     query = to_query(state.experiment(), view)
     link = page._replace(path=page.path or "/", query=query, fragment="").geturl()
-    about = About(cut(f"attnviz · {words}", 500), link, __version__)
+    title = cut(f"attnviz · {words}", 500) + (f" · {note}" if note else "")
+    about = About(title, link, __version__)
     return Taken(now, about, blocks, steps, st.context.theme.type == "dark", state.language())
 
 

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -186,6 +187,48 @@ def test_gradients_are_no_hindrance() -> None:
     assert diagnose(query, x.k, x.v, weights=attention(query, x.k, x.v).weights).correct
 
 
+def test_the_word_causal_is_the_causal_mask() -> None:
+    x = Drawn(SIZES[0], 13)
+    assert diagnose(x.q, x.k, x.v, weights=soft(x.scores(), x.causal), mask="causal").correct
+    found = diagnose(x.q, x.k, x.v, weights=soft(x.scores()), mask="causal")
+    assert [finding.cause for finding in found.findings] == ["mask_missing"]
+
+
+def test_arrays_are_taken_for_tensors() -> None:
+    case = ONE["mask_missing"](Drawn(SIZES[0], 14))
+    q, k, v = (x.numpy() for x in case.inputs)
+    mask = case.options["mask"].numpy()
+    found = diagnose(q, k, v, weights=case.weights.numpy(), output=case.output.numpy(), mask=mask)
+    assert [finding.cause for finding in found.findings] == ["mask_missing"]
+    turned = tuple(x[:, ::-1] for x in (q, k, v))  # torch takes no negative strides by itself
+    assert diagnose(*turned, weights=case.weights.numpy()[:, ::-1]).correct
+
+
+def test_how_far_each_is_off_that_nothing_explains() -> None:
+    x = Drawn(SIZES[0], 15)
+    weights, output = soft(x.draw(2, 4, 9, 9)), 40 * x.draw(2, 4, 9, 8)
+    found = asked(x.case(weights, output=output), "both")
+    assert found.unexplained == ("weights", "output")
+    right = attention(x.q, x.k, x.v)
+    pairs = ((weights, right.weights), (output, right.output))
+    off = [float((mine - wanted).abs().max() / wanted.abs().max()) for mine, wanted in pairs]
+    assert found.unexplained_by == pytest.approx(off) and found.residual == pytest.approx(max(off))
+
+
+def test_rows_that_are_nan_are_found_beside_what_is_right() -> None:
+    x = Drawn(SIZES[0], 16)
+    weights = soft(x.scores(), x.causal)
+    weights[1, 2, 5, 3] = weights[1, 3, 0] = math.nan
+    for output in (None, weights @ x.v):
+        found = diagnose(x.q, x.k, x.v, weights=weights, output=output, mask="causal")
+        assert [(each.cause, each.value, each.where) for each in found.findings] == [("nan", 2.0, (1, 2, 5))]
+        assert not found.correct and found.unexplained == () and found.first_step == "weights"
+    weights[0, 0] = weights[0, 1]
+    found = diagnose(x.q, x.k, x.v, weights=weights, mask="causal")
+    assert [each.cause for each in found.findings] == ["nan"] and found.unexplained == ("weights",)
+    assert 0.01 < found.unexplained_by[0] < 1  # of the numbers that are numbers
+
+
 Q = torch.zeros(2, 3, 4)
 
 
@@ -213,6 +256,12 @@ def test_inputs_are_finite_and_there() -> None:
         diagnose(Q[:, :0], Q, Q, weights=Q[:, :0, :3])
     with pytest.raises(TypeError, match=r"key: expected dtype torch\.float32 as query has, got torch.float16"):
         diagnose(Q, Q.half(), Q, weights=Q[..., :3])
+    with pytest.raises(TypeError, match=r"mask: expected a torch\.Tensor or an array, got int"):
+        diagnose(Q, Q, Q, weights=Q[..., :3], mask=1)
+    with pytest.raises(TypeError, match="query: expected numbers that torch can hold, got an array of <U1"):
+        diagnose(np.array([["a"]]), Q, Q, weights=Q[..., :3])
+    with pytest.raises(ValueError, match=r"mask: expected .* 'causal' or None, got 'full'"):
+        diagnose(Q, Q, Q, weights=Q[..., :3], mask="full")
     with pytest.raises(TypeError, match="weights: expected a floating dtype"):
         diagnose(Q, Q, Q, weights=Q[..., :3].int())
 

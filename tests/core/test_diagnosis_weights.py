@@ -81,7 +81,24 @@ def test_the_probability_of_a_dropout_is_found() -> None:
     assert finding.value == pytest.approx(0.3, abs=0.03)
 
 
+def test_the_first_row_that_is_nan_is_told() -> None:
+    weights = soft(SCORES)
+    weights[1, 2, 5, 3] = weights[1, 3, 0] = math.nan
+    (finding,) = diagnose_weights(weights).findings
+    assert (finding.cause, finding.value, finding.where) == ("nan", 2.0, (1, 2, 5))
+
+
+def test_arrays_and_the_word_causal_are_taken() -> None:
+    found = diagnose_weights(soft(SCORES).numpy()[:, ::-1], "causal")
+    assert [finding.cause for finding in found.findings] == ["mask_missing"]
+    assert diagnose_weights(soft(SCORES, X.causal).numpy(), X.causal.numpy()).correct
+
+
 def test_what_does_not_fit_is_said() -> None:
+    with pytest.raises(TypeError, match=r"weights: expected a torch\.Tensor or an array, got list"):
+        diagnose_weights([[1.0]])
+    with pytest.raises(ValueError, match=r"mask: expected .* 'causal' or None, got 'casual'"):
+        diagnose_weights(torch.eye(2), "casual")
     with pytest.raises(TypeError, match="weights: expected a floating dtype"):
         diagnose_weights(torch.zeros(2, 2, dtype=torch.int64))
     with pytest.raises(ValueError, match=r"weights: expected at least one number, got shape \(0, 3\)"):

@@ -14,6 +14,7 @@ from attnviz.core.attention import attention
 from attnviz.limits import TOKENS
 from attnviz.models.files_examples import EXAMPLES, example
 from attnviz.models.files_examples import TOKENS as WORDS
+from attnviz.ui import home
 from attnviz.ui.tensors import diagnosed, held, waiting
 from tests.pages.session import Session
 from tests.pages.tensors import Bringing, npz
@@ -87,13 +88,117 @@ def test_the_same_file_is_right_where_the_scale_was_meant() -> None:
     assert "**Correct**" in session.words()
 
 
-@pytest.mark.parametrize("setting", ["causal", "none"])
-def test_the_mask_that_was_meant_can_be_chosen(setting: str) -> None:
-    hidden = torch.ones(5, 5, dtype=torch.bool).tril()
-    causal = attention(Q, K, V, mask=hidden)
-    session = Bringing().drop(("mine.npz", layer(causal, **({} if setting == "causal" else {"mask": hidden}))))
-    session.open("meant").set("given_mask", setting)
-    assert ("**Correct**" in session.words()) == (setting == "causal")
+HIDDEN = torch.ones(5, 5, dtype=torch.bool).tril()
+CAUSAL = attention(Q, K, V, mask=HIDDEN)
+LATE = attention(Q, K, V, mask=torch.ones(5, 5, dtype=torch.bool).tril(1))
+TAKEN = "so a causal mask is taken as meant"
+
+
+def test_the_mask_that_was_meant_can_be_chosen() -> None:
+    session = Bringing().drop(("mine.npz", layer(CAUSAL, mask=HIDDEN)))
+    assert "**Correct**" in session.words() and TAKEN not in session.words()
+    session.open("meant").set("given_mask", "none")
+    assert "**A causal mask too much**" in session.words()
+    session.press("remove:0").drop(("mine.npz", layer(RIGHT)))
+    session.open("meant").set("given_mask", "causal")
+    assert "**The mask is missing**" in session.words()
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_causal_layer_without_its_mask_is_right_and_the_mask_said(lang: str) -> None:
+    session = Bringing(lang=lang).drop(("mine.npz", layer(CAUSAL)))
+    said = (TAKEN, "因果掩码是本意")[lang == "zh"]
+    assert session.sound() and SAYS["right"][lang == "zh"] in session.words() and said in session.words()
+    assert np.allclose(session.maps()["ours"], CAUSAL.weights[0, 0].numpy(), atol=1e-6)
+    none = Bringing(lang=lang, given_mask="none").drop(("mine.npz", layer(CAUSAL)))
+    assert SAYS["right"][lang == "zh"] not in none.words() and said not in none.words()
+
+
+def test_a_causal_mask_one_off_is_named_without_a_mask_too() -> None:
+    session = Bringing().drop(("late.npz", layer(LATE)))
+    assert "**The causal mask is one off**" in session.words() and TAKEN in session.words()
+
+
+def test_a_causal_output_alone_is_right_without_its_mask() -> None:
+    session = Bringing().drop(("out.npz", npz(q=Q, k=K, v=V, output=CAUSAL.output)))
+    assert "**Correct**" in session.words() and TAKEN in session.words()
+    session.press("remove:0").drop(("out.npz", npz(q=Q, k=K, v=V, output=RIGHT.output)))
+    assert "**Correct**" in session.words() and TAKEN not in session.words()
+
+
+@pytest.mark.parametrize("name", ["wrong.npz", "mended.npz"])
+def test_the_newest_file_is_what_is_looked_at(name: str) -> None:
+    session = Bringing().drop(("wrong.npz", layer(UNSCALED)))
+    assert "**The scale is missing**" in session.words()
+    session.drop((name, layer(RIGHT)))
+    assert session.sound() and "**Correct**" in session.words()
+    assert np.array_equal(session.maps()["theirs"], RIGHT.weights[0, 0].numpy())
+    names = [file.name for file in session.at.session_state["_tensor_files"]]
+    assert names == list(dict.fromkeys(["wrong.npz", name]))
+
+
+def test_a_choice_of_an_older_file_ends_when_a_newer_comes() -> None:
+    session = Bringing().drop(("one.npz", layer(UNSCALED)), ("two.npz", layer(RIGHT)))
+    assert "**Correct**" in session.words()
+    session.set("role:weights", "one.npz: weights").set("role:output", "one.npz: output")
+    assert "**The scale is missing**" in session.words()
+    session.drop(("tokens.json", b'["a", "b", "c", "d", "e"]'))
+    assert "**The scale is missing**" in session.words()  # tokens take no array's place
+    session.drop(("three.npz", layer(CAUSAL)))
+    assert "**Correct**" in session.words()
+    assert np.array_equal(session.maps()["theirs"], CAUSAL.weights[0, 0].numpy())
+
+
+def test_what_a_newer_file_lacks_comes_from_an_older_one_where_it_fits() -> None:
+    session = Bringing().drop(
+        ("all.npz", layer(UNSCALED)), ("out.npz", npz(weights=RIGHT.weights, output=RIGHT.output))
+    )
+    assert "**Correct**" in session.words()
+    other = torch.softmax(drawn(2, 2, 7, 7), dim=-1)
+    session.drop(("other.npz", npz(weights=other)))
+    assert "**The weights show no mistake**" in session.words()
+    assert np.array_equal(session.maps()["theirs"], other[0, 0].numpy())
+
+
+@pytest.mark.parametrize("data", [b'["a", "b", "c", "d", "e"]', b'{"tokens": ["a", "b", "c", "d", "e"]}'])
+def test_tokens_can_come_in_a_file_of_their_own(data: bytes) -> None:
+    session = Bringing().drop(("tokens.json", data))
+    assert session.sound() and "There are tokens and no arrays yet" in session.words()
+    assert "**tokens\\.json** · 5 tokens" in session.words()
+    session.drop(("mine.npz", layer(RIGHT)))
+    assert "**Correct**" in session.words() and "“a” gives" in session.words()
+
+
+def test_tokens_of_an_older_file_that_do_not_fit_are_left() -> None:
+    session = Bringing().drop(("old.npz", npz(weights=torch.full((1, 1, 3, 3), 1 / 3), tokens=list("xyz"))))
+    session.drop(("mine.npz", layer(RIGHT, tokens=list("abcde"))), ("t.json", b'["one", "two"]'))
+    assert "“a” gives" in session.words() and "There are 2 tokens" not in session.words()
+
+
+def test_the_head_with_the_numbers_that_are_none_is_opened() -> None:
+    weights = RIGHT.weights.clone()
+    weights[1, 1, 2] = math.nan
+    session = Bringing().drop(("nan.npz", npz(q=Q, k=K, v=V, weights=weights)))
+    assert session.sound() and np.isnan(session.maps()["theirs"][2]).all()
+    assert (session.view.lab.sample, session.view.lab.head) == (1, 1)
+    assert "1 head holds NaN and has no tile" in session.words() and "Highest: layer 1, head 1" in session.words()
+    assert [*session.maps()["statistic"].shape] == [1, 2] and np.isnan(session.maps()["statistic"][0, 1])
+    session.set("number:head", 1)
+    assert session.view.lab.head == 0
+
+
+def test_where_every_head_holds_nan_there_are_no_tiles() -> None:
+    session = Bringing().drop(("nan.npz", npz(weights=RIGHT.weights * math.nan)))
+    assert session.sound() and "are not drawn as tiles" in session.words()
+
+
+def test_what_is_taken_home_and_the_cell_below_are_said_to_be_as_it_should_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    titles: list[str] = []
+    monkeypatch.setattr(home, "_offer", lambda _words, taken, *_more: titles.append(taken.about.title))
+    session = Bringing(example="scale").open("home")
+    assert set(titles) == {f"attnviz · {' '.join(WORDS)} · as it should be, computed from your q, k, v"}
+    assert "What is taken home: as it should be, computed from your q, k, v." in session.words()
+    assert "**As it should be**: " in session.words()
 
 
 def test_a_role_can_be_corrected() -> None:
@@ -156,7 +261,8 @@ BAD = {
     "none.json": (b"", "is empty"),
     "rows.csv": (b"1,2\n3", "has rows of different lengths"),
     "words.csv": (b"1,2\n3,four\n", "line 2 holds “four”"),
-    "flat.npy": (_npy(drawn(4)), "holds no array of 2 to 5 axes"),
+    "flat.npy": (_npy(drawn(4)), "holds no array of 2 to 5 axes, only \\(4\\,\\)"),
+    "numbers.json": (b'{"a": 1}', "holds neither arrays nor tokens"),
 }
 
 

@@ -9,14 +9,17 @@ import pytest
 import torch
 
 from attnviz import locale
-from attnviz.core.diagnosis import Finding
+from attnviz.core.diagnosis import Diagnosis, Finding
 from attnviz.core.diagnosis_causes import STEPS
+from attnviz.core.diagnosis_lines import LINES
 from attnviz.core.diagnosis_pairs import PAIRS
 from attnviz.core.diagnosis_weights import NUMBERS
+from attnviz.lab import Lab
 from attnviz.models.files_axes import AXES, bring
 from attnviz.models.files_mask import MISFITS, Misfit
 from attnviz.models.files_refused import CODES
 from attnviz.ui.tensors import causes, report, words
+from attnviz.ui.tensors.given import Given
 from attnviz.ui.tensors.jobs import Job, Line
 
 VALUES = {"name": "a*b", "file": "x_y.npz", "kinds": ".npy", "most": 3 * 2**20, "got": 5, "why": "why", "low": 2}
@@ -59,6 +62,86 @@ def test_the_number_of_a_cause_is_in_its_sentence() -> None:
     assert "−1e4" in causes.sentence(Finding("mask_finite", 1.0, 0.0, value=-1e4))
     assert "1,200 cells" in causes.sentence(Finding("leak", 1.0, 0.0, value=1200.0))
     assert "does not see itself" in causes.sentence(Finding("causal_off_by_one", 1.0, 0.0, value=-1.0))
+
+
+@pytest.mark.parametrize(
+    ("code", "one", "more"),
+    [
+        ("nan", "1 row holds NaN", "3 rows hold NaN"),
+        ("negative", "1 number is below 0", "3 numbers are below 0"),
+        ("infinite", "1 is no weight", "3 of them are no weights"),
+        ("rows_empty", "1 row is 0, though it may", "3 rows are 0, though they may"),
+        ("leak", "1 cell that should be hidden has", "3 cells that should be hidden have"),
+        ("rounded", "as far as 1 decimal tells", "as far as 3 decimals tell"),
+    ],
+)
+def test_one_is_not_many(code: str, one: str, more: str) -> None:
+    assert one in causes.sentence(Finding(code, 1.0, 1.0, value=1.0))
+    assert more in causes.sentence(Finding(code, 1.0, 1.0, value=3.0))
+
+
+def test_nan_is_not_mended_by_hiding_it() -> None:
+    assert "inf or NaN in the queries or keys" in causes.sentence(Finding("nan", 1.0, 1.0, value=1.0))
+    assert not {"nan", "sums_off", "rows_empty", "leak", "rounded"} & set(LINES)
+
+
+def brought(**arrays: torch.Tensor) -> Given:
+    found = bring(arrays)
+    names = ("the", "cat")
+    return Given("name", found, 1 if found.main.shape[0] > 1 else 0, 0, 0, names, names, Lab())
+
+
+def test_the_first_row_that_is_nan_is_named() -> None:
+    weights = torch.full((3, 1, 4, 2, 2), 0.5)
+    given = brought(weights=weights)
+    assert report._where(given, (0, 1, 1), (0, 0)) == "The first is in layer 2, head 2: query 2, “cat”."
+    assert "head 4: query 1, “the”." in report._where(given, (0, 0, 0), (0, 3))  # a head that was cut out
+    given = brought(weights=weights.expand(3, 5, 4, 2, 2))._replace(queries=("1", "2"))
+    assert report._where(given, (1, 1, 1), (2, 0)) == "The first is in sequence 4, layer 2, head 2: query 2."
+
+
+def test_a_box_says_whether_it_is_about_the_weights_or_the_output() -> None:
+    x, both = torch.eye(2)[None], ("weights", "output")
+    given = brought(q=x, k=x, v=x, weights=x, output=x)
+    of = {
+        claims: report._about(given, Finding("nan", 1.0, 0.0, claims=claims))
+        for claims in (both, *((c,) for c in both))
+    }
+    assert of == {both: "", ("weights",): "Weights: ", ("output",): "Output: "}
+    assert report._about(brought(q=x, k=x, v=x, weights=x), Finding("nan", 1.0, 0.0, claims=("weights",))) == ""
+    assert "explains the output**" in report._unexplained("output", 0.5) and "up to 0.5 of" in report._unexplained(
+        "output", 0.5
+    )
+    assert "NaN or infinite" in report._unexplained("weights", math.inf) and "∞" not in report._unexplained(
+        "weights", math.inf
+    )
+
+
+def test_two_mistakes_are_told_one_after_the_other() -> None:
+    one, two = Finding("scale_missing", 1.3, 1.0), Finding("mask_missing", 1.0, 2e-7)
+    first, second = (report._explained((one, two), i, False) for i in (0, 1))
+    assert "1.3 → 1, with this mistake made on purpose alone; the next one explains the rest" in first
+    assert "1 → 2e−7, with this mistake made on purpose besides those above" in second
+    assert report._explained((two,), 0, False).endswith("1 → 2e−7, with this mistake made on purpose.")
+    apart = (one._replace(claims=("weights",)), two._replace(claims=("output",)))
+    assert all("purpose." in report._explained(apart, i, False) for i in (0, 1))  # each explains numbers of its own
+
+
+def test_what_no_mistake_gives_is_not_said_to_come_of_one() -> None:
+    assert report._explained((Finding("nan", math.inf, math.inf),), 0, False) == ""
+    assert "differ by 0 of" in report._explained((Finding("rows_nan", math.inf, 0.0),), 0, False)
+
+
+def test_what_is_rounded_is_right_as_far_as_it_tells() -> None:
+    x = torch.eye(2)[None]
+    rounded = Finding("rounded", 4e-5, 4e-5, value=4.0, claims=("weights",))
+    found = Diagnosis((rounded,), True, None, residual=4e-5)
+    (said,) = report._right(brought(weights=x), True, found)
+    assert "no mistake, as far as 4 decimals tell" in said and "sum to 1 but for 4e−5" in said
+    (said,) = report._right(brought(q=x, k=x, v=x, weights=x, output=x), False, found)
+    assert said.startswith("Weights: **Right, as far as 4 decimals tell**") and "4e−5 of the largest number" in said
+    (said,) = report._right(brought(q=x, k=x, weights=x), False, Diagnosis((), True, None, residual=1e-7))
+    assert said.startswith("**Correct**") and "1e−7 of the largest number" in said
 
 
 def test_both_causes_of_every_pair_are_worded() -> None:

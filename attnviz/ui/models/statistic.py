@@ -95,7 +95,8 @@ def say(told: Told, n_shown: int) -> None:
         return
     said = _("{k} of {n} heads are shown.").format(k=n_shown, n=n)
     if not n_shown:
-        low, high = (number(float(end), 4) for end in (told.found.min(), told.found.max()))
+        numbers = told.found[~told.found.isnan()]
+        low, high = (number(float(end), 4) for end in (numbers.min(), numbers.max()))
         said = _(
             "No head of {n} has “{statistic}” within these limits: here it goes from {low} to {high}. Widen them."
         ).format(n=n, statistic=names()[told.name], low=low, high=high)

@@ -13,11 +13,12 @@ from attnviz.models.files_axes import Brought, bring, readings
 from attnviz.models.files_mask import Misfit
 from attnviz.ui import state
 from attnviz.ui.models import chosen
-from attnviz.ui.tensors import meant, words
+from attnviz.ui.tensors import assumed, meant, words
+from attnviz.ui.tensors import held as tensors
 from attnviz.ui.tensors.given import Given
 from attnviz.ui.tensors.held import Held
 
-_ROLES = "_tensor_roles"
+_ASSUMED, _OPENED = "_tensor_assumed", "_tensor_opened"
 
 
 def show(held: Held) -> Given | str:
@@ -36,15 +37,37 @@ def show(held: Held) -> Given | str:
         brought = bring(arrays, axes, lab.merged_heads)
     except Misfit as error:
         return words.misfit(error)
+    lab = _opened(held, brought)
     sample = min(lab.sample, brought.main.shape[1] - 1)
     queries, keys = _tokens(held, arrays, brought, sample)
     name = (held.version, tuple(taken.items()), axes, sample, lab.labels, _settings(lab))
     layer, head = min(lab.layer, brought.main.shape[0] - 1), min(lab.head, brought.main.shape[2] - 1)
-    given = Given(name, brought, layer, sample, head, queries, keys, lab)
+    given = _assumed(Given(name, brought, layer, sample, head, queries, keys, lab))
     st.caption(_sizes(given))
     if given.brought.main.shape[1] > 1:
         chosen.box(_("Sequence b"), "sample", sample, given.brought.main.shape[1])
     return given
+
+
+def _opened(held: Held, brought: Brought) -> Lab:
+    """Look at the first head with a weight that is no number, where the files are new."""
+    if st.session_state.get(_OPENED) != held.version:
+        st.session_state[_OPENED] = held.version
+        x = brought.weights
+        odd = [] if x is None else (~x.isfinite()).flatten(-2).any(dim=-1).nonzero().tolist()
+        if odd:
+            layer, sample, head = odd[0]
+            state.keep(layer=layer, sample=sample, head=head)
+    return state.view().lab
+
+
+def _assumed(given: Given) -> Given:
+    """Take a causal mask as meant where the numbers say so; once, for every weight is looked at."""
+    asked = (given.name, given.layer, given.sample)
+    if st.session_state.get(_ASSUMED, (None,))[0] != asked:
+        st.session_state[_ASSUMED] = (asked, assumed.sign(given))
+    sign = st.session_state[_ASSUMED][1]
+    return given._replace(assumed=sign, name=(given.name, sign))
 
 
 def _settings(lab: Lab) -> tuple[object, ...]:
@@ -54,12 +77,11 @@ def _settings(lab: Lab) -> tuple[object, ...]:
 
 def _roles(held: Held) -> dict[str, str | None]:
     """Offer for each role the arrays that there are; the guess stands first."""
-    corrected: dict[str, str | None] = st.session_state.get(_ROLES, {})
+    corrected = tensors.corrected()
     taken: dict[str, str | None] = {}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for role, title in words.roles().items():
-            guessed = next((name for name, each in held.arrays.items() if each.role == role), None)
-            name = corrected.get(role, guessed)
+            name = corrected.get(role, held.roles.get(role))
             taken[role] = name if name in held.arrays else None
             key = f"role:{role}.{state.language()}"
             st.session_state[key] = taken[role] or ""
@@ -81,8 +103,7 @@ def _describe(name: str, held: Held) -> str:
 
 
 def _correct(role: str, key: str) -> None:
-    corrected = dict(st.session_state.get(_ROLES, {}))
-    st.session_state[_ROLES] = corrected | {role: st.session_state[key] or None}
+    tensors.correct(role, st.session_state[key] or None)
 
 
 def _unused(held: Held, taken: dict[str, str | None]) -> None:
@@ -148,7 +169,10 @@ def _tokens(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What query and key tokens are called: as typed, as the file names them, else by their numbers."""
     n_query, n_key = brought.main.shape[-2], brought.n_key
-    found = tuple(state.view().lab.labels.split()) or held.tokens
+    fitting = (tokens for tokens in held.tokens if len(tokens) in (n_query, n_key))
+    found: tuple[str, ...] | None = tuple(state.view().lab.labels.split()) or None
+    if found is None and held.tokens:
+        found = next(fitting, held.tokens[0])
     ids = arrays.get("tokens")
     if not state.view().lab.labels.strip() and ids is not None:
         found = tuple(f"{number:g}" for number in ids.reshape(-1, ids.shape[-1])[sample % len(ids)].float().tolist())

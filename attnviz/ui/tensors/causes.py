@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attnviz.core.diagnosis_result import Finding
 from attnviz.figures.text import number
-from attnviz.locale import _
+from attnviz.locale import _, n_
 
 
 def sentence(finding: Finding) -> str:
@@ -31,7 +31,8 @@ def words(code: str, value: float | None = None) -> str:
             "**The mask adds {value} and not −∞**: a row that may attend nowhere still gets weights over what it "
             "must not see, where 0 should stand."
         )
-    return (_inputs() | _scores() | _masks() | _weights() | _numbers())[code]
+    n = 0 if value is None else round(value)
+    return (_inputs() | _scores() | _masks() | _weights() | _numbers(n))[code]
 
 
 def _inputs() -> dict[str, str]:
@@ -126,13 +127,42 @@ def _weights() -> dict[str, str]:
     }
 
 
-def _numbers() -> dict[str, str]:
-    """What weights alone show."""
+def _numbers(n: int) -> dict[str, str]:
+    """What weights alone show, and what decimals do; n: how many."""
     return {
-        "negative": _("**Negative weights**: {n} numbers are below 0; these may be scores, before the softmax."),
-        "nan": _("**NaN**: {n} rows hold numbers that are none, and no mask explains it."),
-        "infinite": _("**Infinite numbers**: {n} of them are no weights; these may be scores, or their exponentials."),
+        "rounded": n_(
+            "**Right, as far as {n} decimal tells**: the numbers were rounded to it, and each is that of "
+            "attention(q, k, v) within half of it.",
+            "**Right, as far as {n} decimals tell**: the numbers were rounded to them, and each is that of "
+            "attention(q, k, v) within half of the last one.",
+            n,
+        ),
+        "negative": n_(
+            "**Negative weights**: {n} number is below 0; these may be scores, before the softmax.",
+            "**Negative weights**: {n} numbers are below 0; these may be scores, before the softmax.",
+            n,
+        ),
+        "nan": n_(
+            "**NaN**: {n} row holds NaN, and no mask explains it. Look for an inf or NaN in the queries or keys, or "
+            "for scores that overflow.",
+            "**NaN**: {n} rows hold NaN, and no mask explains it. Look for an inf or NaN in the queries or keys, or "
+            "for scores that overflow.",
+            n,
+        ),
+        "infinite": n_(
+            "**Infinite numbers**: {n} is no weight; these may be scores, or their exponentials.",
+            "**Infinite numbers**: {n} of them are no weights; these may be scores, or their exponentials.",
+            n,
+        ),
         "sums_off": _("**Rows do not sum to 1**, and the numbers do not say why."),
-        "rows_empty": _("**Empty rows**: {n} rows are 0, though they may read some key."),
-        "leak": _("**A leak**: {n} cells that should be hidden have a weight."),
+        "rows_empty": n_(
+            "**Empty rows**: {n} row is 0, though it may read some key.",
+            "**Empty rows**: {n} rows are 0, though they may read some key.",
+            n,
+        ),
+        "leak": n_(
+            "**A leak**: {n} cell that should be hidden has a weight.",
+            "**A leak**: {n} cells that should be hidden have a weight.",
+            n,
+        ),
     }

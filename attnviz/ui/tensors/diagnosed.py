@@ -14,7 +14,7 @@ from attnviz.figures.text import markdown
 from attnviz.limits import DIAGNOSED_WEIGHTS
 from attnviz.locale import _
 from attnviz.models.files_axes import as_claimed
-from attnviz.ui.tensors import report, waiting
+from attnviz.ui.tensors import assumed, report, waiting
 from attnviz.ui.tensors.given import Given
 from attnviz.ui.tensors.jobs import Work
 
@@ -51,7 +51,9 @@ def show(given: Given) -> Diagnosis | None:
         st.warning(_("These arrays cannot be diagnosed: {why}").format(why=markdown(str(error))))
         return None
     if found is not None:
-        report.show(given, found)
+        report.show(given, found, (scope.samples.start or 0, scope.heads.start or 0))
+        if given.assumed:
+            st.markdown(assumed.words(given.assumed))
         if scope != Scope(slice(None), slice(None)):
             st.caption(
                 _("The layer is too large to be diagnosed at once: this is said of the chosen sequence.")

@@ -52,14 +52,21 @@ def show() -> None:
 def _list() -> None:
     """Draw the files that are held, each with what removes it."""
     for i, file in enumerate(held.files()):
-        arrays = n_("{n} array", "{n} arrays", len(file.tensors.arrays)).format(n=len(file.tensors.arrays))
-        said = f"**{markdown(file.name)}** · {arrays} · {_size(file.n_bytes)}"
+        said = f"**{markdown(file.name)}** · {_held(file)}"
         if file.tensors.left_out:
             names = ", ".join(markdown(name) for name in file.tensors.left_out[:8])
             said += " · " + _("left out, for they have fewer than 2 or more than 5 axes: {names}").format(names=names)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(said, width="content")
             st.button(_("Remove"), key=f"remove:{i}", on_click=held.remove, args=(i,))
+
+
+def _held(file: held.File) -> str:
+    """What a file holds: its arrays or, where it has none, its tokens."""
+    n_arrays, n_tokens = len(file.tensors.arrays), len(file.tensors.tokens or ())
+    if not n_arrays:
+        return n_("{n} token", "{n} tokens", n_tokens).format(n=n_tokens)
+    return n_("{n} array", "{n} arrays", n_arrays).format(n=n_arrays) + f" · {_size(file.n_bytes)}"
 
 
 def _size(n_bytes: int) -> str:

@@ -16,6 +16,7 @@ from attnviz.core.rotary import Rotary, rotate
 from attnviz.core.shapes import widened
 from attnviz.lab import Lab
 from attnviz.models.files_axes import Brought
+from attnviz.models.files_causal import Sign
 from attnviz.models.reading import LayerRead
 
 
@@ -30,6 +31,7 @@ class Given(NamedTuple):
     queries: tuple[str, ...]  # what the tokens of s are called
     keys: tuple[str, ...]
     lab: Lab  # how it was meant
+    assumed: Sign = ""  # why a causal mask is taken as meant, where none is given
 
     @property
     def n_layers(self) -> int:
@@ -67,7 +69,7 @@ class Given(NamedTuple):
     def mask(self, layer: int | None = None) -> Tensor | None:
         """The mask that was meant, for all sequences of a layer: it broadcasts to (b, h, s, u)."""
         n_query, n_key = len(self.queries), len(self.keys)
-        if self.lab.given_mask == "causal":
+        if self.lab.given_mask == "causal" or self.assumed:
             return causal(n_query, n_key, offset=n_key - n_query)[None, None]
         mask = self.brought.mask
         if self.lab.given_mask == "none" or mask is None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attnviz.limits import TILED_BYTES
-from attnviz.locale import _
+from attnviz.locale import _, n_
 from attnviz.models.heads import Overview, pooled, statistics
 from attnviz.models.reading import Part
 from attnviz.models.tokens import Token
@@ -46,6 +46,14 @@ def show(given: Given) -> tuple[Charts, Heads | None]:
     if not found.statistics:
         st.caption(_("The maps hold numbers that are no weights, and are not drawn as tiles: choose a layer and head."))
         return [], None
+    n_nan = int(found.maps.isnan().flatten(2).any(dim=-1).sum())
+    if n_nan:
+        said = n_(
+            "{n} head holds NaN and has no tile: choose it below.",
+            "{n} heads hold NaN and have no tile: choose them below.",
+            n_nan,
+        )
+        st.caption(said.format(n=n_nan))
     heads = Heads(found, given.layer, min(given.head, found.maps.shape[1] - 1), given.queries, given.keys)
     return overview.show(cast(Chosen, heads)), heads
 
@@ -53,7 +61,7 @@ def show(given: Given) -> tuple[Charts, Heads | None]:
 def made(given: Given, tell: Callable[[int], None]) -> Overview:
     """Pool the maps of every layer (l, h, rows, columns), and tell their heads apart.
 
-    Nothing is told of numbers that are no weights.
+    Nothing is told of numbers that are no weights, nor where every head holds NaN; what is told of one is NaN.
     """
     part = _part(given)
     size = min(TILE, max(8, math.isqrt(TILED_BYTES // (4 * given.n_layers * given.n_heads))))
@@ -62,19 +70,21 @@ def made(given: Given, tell: Callable[[int], None]) -> Overview:
     found: list[dict[str, Tensor]] = []
     for layer in range(given.n_layers):
         weights = given.weights(layer).float()  # (h, s, u)
-        if not bool((weights >= 0).all()) or bool((weights > 1.001).any()):
+        if bool(((weights < 0) | (weights > 1.001)).any()):
             return Overview(torch.zeros(0), block, {})
         maps.append(pooled(weights, block))
         found.append(statistics(part, weights))
         tell(layer + 1)
-    return Overview(
-        torch.stack(maps), block, {name: torch.stack([each[name] for each in found]) for name in _kept(found)}
-    )
+    told = {name: torch.stack([each[name] for each in found]) for name in _kept(found)}  # (l, h)
+    whole = torch.stack(maps)
+    if whole.isnan().flatten(2).any(dim=-1).all():
+        return Overview(torch.zeros(0), block, {})
+    return Overview(whole, block, told)
 
 
 def _kept(found: list[dict[str, Tensor]]) -> list[str]:
     """The statistics that say something: those of repeated tokens are 0 where none repeats."""
-    return [name for name in found[0] if name not in _OF_TOKENS or any(each[name].any() for each in found)]
+    return [name for name in found[0] if name not in _OF_TOKENS or any(each[name].nan_to_num().any() for each in found)]
 
 
 def _part(given: Given) -> Part:

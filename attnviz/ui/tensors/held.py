@@ -14,9 +14,10 @@ from attnviz.models.files_examples import example
 from attnviz.models.files_refused import FileRefused
 from attnviz.models.memory import free_memory
 from attnviz.ui import state
-from attnviz.ui.tensors import words
+from attnviz.ui.tensors import guessed, words
 
 _FILES, _VERSION, _REFUSED, _INBOX = "_tensor_files", "_tensor_version", "_tensor_refused", "_tensor_inbox"
+_CORRECTED, _GUESSED = "_tensor_roles", "_tensor_guessed"
 TIMES = 3  # as much memory as a file has bytes is taken while it is read
 
 
@@ -33,11 +34,12 @@ class File(NamedTuple):
 
 
 class Held(NamedTuple):
-    """All arrays of a session, by what they are called, and their tokens."""
+    """All arrays of a session, by what they are called, what they are guessed to be, and their tokens."""
 
     version: int  # another one whenever the files are others
     arrays: dict[str, Named]
-    tokens: tuple[str, ...] | None
+    roles: dict[str, str]  # the guess: the name of the array of each role
+    tokens: tuple[tuple[str, ...], ...]  # of each file that has some, the newest first
 
 
 def files() -> tuple[File, ...]:
@@ -72,7 +74,7 @@ def take(uploaded: list[Any]) -> None:
 
 
 def _add(name: str, data: bytes) -> None:
-    held = files()
+    held = tuple(file for file in files() if file.name != name)  # a file of the same name takes its place
     if len(held) >= FILES_HELD:
         raise FileRefused("files", file=name, most=FILES_HELD)
     free = free_memory()
@@ -85,13 +87,26 @@ def _add(name: str, data: bytes) -> None:
     if sum(each.n_bytes for each in (*held, file)) > FILES_BYTES:
         raise FileRefused("room", file=name, most=FILES_BYTES)
     _put((*held, file))
-    state.keep(brought=True, example="none", layer=0, head=0, sample=0, axes="auto", labels="")
+    state.keep(brought=True, example="none", labels="")
+    if file.tensors.arrays:
+        state.keep(layer=0, head=0, sample=0, axes="auto")
+        correct(None)
 
 
 def _put(held: tuple[File, ...]) -> None:
     st.session_state[_FILES] = held
     st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
-    st.session_state.pop("_tensor_roles", None)
+
+
+def corrected() -> dict[str, str | None]:
+    """Return the arrays that the reader chose by role, since the newest file came; None for a role of none."""
+    found: dict[str, str | None] = st.session_state.get(_CORRECTED, {})
+    return found
+
+
+def correct(role: str | None, name: str | None = None) -> None:
+    """Give a role to an array, or to none; no role: forget what was chosen."""
+    st.session_state[_CORRECTED] = {} if role is None else corrected() | {role: name}
 
 
 def _drop(file_id: str) -> None:
@@ -105,6 +120,7 @@ def remove(i: int) -> None:
     """Forget a file. A callback."""
     held = files()
     _put(held[:i] + held[i + 1 :])
+    correct(None)
     st.session_state[_REFUSED] = []
     if len(held) == 1:
         state.keep(brought=False)
@@ -113,7 +129,7 @@ def remove(i: int) -> None:
 def show_example(code: str) -> None:
     """Take an example in place of files, which are held. A callback."""
     st.session_state[_REFUSED] = []
-    st.session_state.pop("_tensor_roles", None)
+    correct(None)
     state.set_lab(example=code, layer=0, head=0, sample=0, axes="auto", labels="", given_mask="file")
 
 
@@ -122,21 +138,35 @@ def now() -> Held | None:
     code, version = state.view().lab.example, st.session_state.get(_VERSION, 0)
     if code != "none":
         made = example(code)
-        return Held(version, {each.name: each for each in made.arrays}, made.tokens)
-    held = files()
-    if not held:
+        arrays = {each.name: each for each in made.arrays}
+        return Held(version, arrays, guessed.roles([arrays]), (made.tokens,) if made.tokens else ())
+    if not files():
         return None
-    several = len(held) > 1
-    arrays: dict[str, Named] = {}
-    for file in held:
+    lots = _named()
+    if st.session_state.get(_GUESSED, (None,))[0] != version:  # it looks at every number
+        st.session_state[_GUESSED] = (version, guessed.roles(lots))
+    arrays = {name: each for lot in reversed(lots) for name, each in lot.items()}
+    tokens = tuple(file.tensors.tokens for file in reversed(files()) if file.tensors.tokens)
+    return Held(version, arrays, st.session_state[_GUESSED][1], tokens)
+
+
+def _named() -> list[dict[str, Named]]:
+    """The arrays of each file, by a name that no other has: of several files, with the file's before it."""
+    several = sum(bool(file.tensors.arrays) for file in files()) > 1
+    known: set[str] = set()
+    lots = []
+    for file in files():
+        lot: dict[str, Named] = {}
         for each in file.tensors.arrays:
-            name = f"{file.name}: {each.name}" if several else each.name
-            arrays[_unlike(name, arrays)] = each
-    return Held(version, arrays, next((file.tensors.tokens for file in held if file.tensors.tokens), None))
+            name = _unlike(f"{file.name}: {each.name}" if several else each.name, known)
+            known.add(name)
+            lot[name] = each
+        lots.append(lot)
+    return lots
 
 
-def _unlike(name: str, known: dict[str, Named]) -> str:
-    """A name that none has yet: two files may be called the same."""
+def _unlike(name: str, known: set[str]) -> str:
+    """A name that none has yet."""
     number = 2
     while name in known:
         name, number = f"{name} ({number})", number + 1

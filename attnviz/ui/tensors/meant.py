@@ -22,7 +22,9 @@ def show(arrays: dict[str, Tensor], axes: str) -> None:
             list(words),
             required=True,
             format_func=words.__getitem__,
-            help=_("Causal: with fewer queries than keys, the last query sees every key."),
+            help=_("Causal: with fewer queries than keys, the last query sees every key.")
+            + " "
+            + _("Where the file has no mask, causal is taken as meant if the numbers show it, else none."),
             **state.of_lab("given_mask", worded=True),
         )
         if "query" not in arrays:

@@ -39,6 +39,9 @@ def show(words: str) -> None:
                 )
             )
         _end()
+    if not now.arrays:
+        st.info(_("There are tokens and no arrays yet: drop the weights, or q, k and v, beside them."))
+        _end()
     given = arrays.show(now)
     if isinstance(given, str):
         st.warning(given)
@@ -75,8 +78,8 @@ def _head(given: Given, charts: Charts, several: Heads | None) -> None:
         own = of_head(given.read(), given.head, given.queries)
         charts = charts + board.show(own, "scores", "output", sliders=False)
         labs.show_tables()
-        cells.show(own, charts, BOARD, on_other=clicked)
-        home.show(own, ("scores", "output"), BOARD)
+        cells.show(own, charts, BOARD, on_other=clicked, note=_("**As it should be**:"))
+        home.show(own, ("scores", "output"), BOARD, note=_("as it should be, computed from your q, k, v"))
         return
     selected = {"name": "theirs", "row": computed.view.s, "col": computed.view.u}
     labs.connect(computed, charts, selected=selected, key_tokens=given.keys, on_cell=clicked)

@@ -3,64 +3,132 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import streamlit as st
 
 from attnviz.core.diagnosis import Diagnosis, Finding
-from attnviz.core.diagnosis_lines import Lines, lines
+from attnviz.core.diagnosis_lines import LINES, Lines, lines
 from attnviz.core.diagnosis_masks import as_causal, split_mask
-from attnviz.figures.text import MINUS
-from attnviz.locale import _
+from attnviz.figures.text import MINUS, markdown
+from attnviz.locale import _, n_
 from attnviz.ui.tensors import causes
 from attnviz.ui.tensors.given import Given
 
 
-def show(given: Given, found: Diagnosis) -> None:
-    """Say what is wrong, or that it is right."""
+def show(given: Given, found: Diagnosis, first: tuple[int, int] = (0, 0)) -> None:
+    """Say what is wrong, or that it is right. first: the sequence and the head at which what was diagnosed begins."""
     alone = given.brought.query is None
     if found.correct:
-        st.success(_right(alone, found))
+        for right in _right(given, alone, found):
+            st.success(right)
         return
     for i, finding in enumerate(found.findings):
         number = f"{i + 1}. " if len(found.findings) > 1 else ""
-        st.error(number + causes.sentence(finding) + " " + _explained(finding, alone))
+        said = [number + _about(given, finding) + causes.sentence(finding), _explained(found.findings, i, alone)]
+        if finding.where:
+            said.append(_where(given, finding.where, first))
+        st.error(" ".join(part for part in said if part))
         _same(finding)
-        _code(given, finding)
-    names = {"weights": _("the weights"), "output": _("the output")}
-    for claim in found.unexplained:
-        st.warning(
-            _(
-                "**Nothing on the list explains {claim}**: no known mistake, alone or with another, gives these "
-                "numbers. They differ by up to {residual} of the largest one."
-            ).format(claim=names[claim], residual=amount(found.residual))
-        )
+        if finding.cause in LINES:
+            _code(given, finding)
+    for claim, residual in zip(found.unexplained, found.unexplained_by, strict=True):
+        st.warning(_unexplained(claim, residual))
     if found.first_step is not None:
         st.markdown(_("The first step that differs: **{step}**.").format(step=steps()[found.first_step]))
 
 
-def _right(alone: bool, found: Diagnosis) -> str:
+def _right(given: Given, alone: bool, found: Diagnosis) -> list[str]:
+    residual = amount(found.residual)
+    if alone and found.findings:
+        n = round(found.findings[0].value or 0)
+        words = n_(
+            "**The weights show no mistake, as far as {n} decimal tells**: they were rounded to it, and rows sum to "
+            "1 but for {residual}, as rounding explains. Whether they are the right ones, only queries and keys can "
+            "tell.",
+            "**The weights show no mistake, as far as {n} decimals tell**: they were rounded to them, and rows sum to "
+            "1 but for {residual}, as rounding explains. Whether they are the right ones, only queries and keys can "
+            "tell.",
+            n,
+        )
+        return [words.format(n=n, residual=residual)]
     if alone:
-        return _(
+        words = _(
             "**The weights show no mistake**: no number is below 0 or NaN, and rows sum to 1 within {residual}. "
             "Whether they are the right ones, only queries and keys can tell."
-        ).format(residual=amount(found.residual))
-    return _(
-        "**Correct**: every number is that of attention(q, k, v). The largest difference is {residual} of the largest "
-        "number, which is rounding."
-    ).format(residual=amount(found.residual))
+        )
+        return [words.format(residual=residual)]
+    largest = _("The largest difference is {residual} of the largest number, which is rounding.")
+    if found.findings:
+        said = [(_about(given, each) + causes.sentence(each), amount(each.residual_before)) for each in found.findings]
+        return [f"{words} {largest.format(residual=apart)}" for words, apart in said]
+    right = _("**Correct**: every number is that of attention(q, k, v).")
+    return [f"{right} {largest.format(residual=residual)}"]
 
 
-def _explained(finding: Finding, alone: bool) -> str:
+def _about(given: Given, finding: Finding) -> str:
+    """Name the numbers that a finding is about, where others were brought too and it is not about all of them."""
+    if given.brought.weights is None or given.brought.output is None or len(finding.claims) > 1:
+        return ""
+    return {"weights": _("Weights:"), "output": _("Output:")}[finding.claims[0]] + " "
+
+
+def _unexplained(claim: str, residual: float) -> str:
+    names = {"weights": _("the weights"), "output": _("the output")}
+    words = _(
+        "**Nothing on the list explains {claim}**: no known mistake, alone or with another, gives these numbers."
+    ).format(claim=names[claim])
+    if math.isinf(residual):
+        return words + " " + _("Some of them are NaN or infinite where the right ones are not, or the other way round.")
+    apart = _("They differ from the right ones by up to {residual} of the largest one.")
+    return words + " " + apart.format(residual=amount(residual))
+
+
+def _explained(findings: Sequence[Finding], i: int, alone: bool) -> str:
+    """Say how far the numbers are off before and after a mistake is allowed for; of two, each in its turn."""
+    finding = findings[i]
     before, after = amount(finding.residual_before), amount(finding.residual_after)
     without_distance = math.isinf(finding.residual_before)  # NaN has none, nor have numbers in another shape
+    if math.isinf(finding.residual_after) or (alone and without_distance):
+        return ""
     if alone:
-        return "" if without_distance else _("(off by {before})").format(before=before)
+        return _("(off by {before})").format(before=before)
     if without_distance:
         words = _("With this mistake made on purpose, your numbers differ by {after} of the largest one.")
-        return words.format(after=after)
-    return _(
-        "Your numbers differ by up to {before} of the largest one; with this mistake made on purpose, by {after}."
-    ).format(before=before, after=after)
+    elif i and _goes_on(findings[i - 1], finding):
+        words = _(
+            "Largest difference, as a share of the largest number: {before} → {after}, with this mistake made on "
+            "purpose besides those above."
+        )
+    elif i + 1 < len(findings) and _goes_on(finding, findings[i + 1]):
+        words = _(
+            "Largest difference, as a share of the largest number: {before} → {after}, with this mistake made on "
+            "purpose alone; the next one explains the rest."
+        )
+    else:
+        words = _(
+            "Largest difference, as a share of the largest number: {before} → {after}, with this mistake made on "
+            "purpose."
+        )
+    return words.format(before=before, after=after)
+
+
+def _goes_on(one: Finding, other: Finding) -> bool:
+    """Whether two findings explain the same numbers together, and not each some of its own."""
+    return one.claims == other.claims and one.residual_after == other.residual_before
+
+
+def _where(given: Given, where: tuple[int, ...], first: tuple[int, int]) -> str:
+    """Say where the first row of a finding is: where, of what was diagnosed, is (b, h, s)."""
+    b, h, s = where
+    place = _("layer {layer}, head {head}").format(layer=given.layer + 1, head=first[1] + h + 1)
+    query = str(s + 1)  # where tokens have no names, they are called so
+    if given.queries[s] != query:
+        query += f", “{markdown(given.queries[s])}”"
+    words = _("The first is in {place}: query {query}.")
+    if given.brought.main.shape[1] > 1:
+        words = _("The first is in sequence {b}, {place}: query {query}.")
+    return words.format(b=first[0] + b + 1, place=place, query=query)
 
 
 def _same(finding: Finding) -> None:

@@ -55,6 +55,7 @@ def _refusals() -> dict[str, str]:
         "lengths": _("{file}: {name} has rows of different lengths ({why}): make them equally long."),
         "text": _("{file}: line {line} holds “{got}” where a number should stand: correct that line."),
         "nothing": _("{file} holds no array of {low} to {high} axes, only {got}: save the weights, or q, k and v."),
+        "none": _("{file} holds neither arrays nor tokens: save the weights, or q, k and v."),
         "room": _("{file} would be more than {most} of numbers in all: remove a file below first."),
         "files": _("{file} would be one file too many, at most {most} are held: remove one below first."),
         "memory": _("{file} does not fit into the memory that is free here: save fewer or smaller arrays."),
