@@ -33,7 +33,7 @@ PICTURES = [
     Picture("einsum", "/einsum?text=the+cat+sat+on+the+mat", 1000),
     Picture("proof", "/proof?text=the+cat+sat+on+the+mat", 1000),
     Picture("training", "/training?ran=1", 1000),
-    Picture("tensors", "/tensors?example=scale", 1000),
+    Picture("tensors", "/tensors?example=scale", 1600),
     Picture("trained", "/trained?model=minilm&text=the+cat+sat+on+the+mat+because+it+was+tired", 1000),
 ]
 

@@ -57,7 +57,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             shutil.copy(ROOT / name, checkout / name)
     archive = run(sys.executable, "-c", BUILD, "build_sdist", folder, folder=checkout).splitlines()[-1]
-    shutil.unpack_archive(folder / archive, folder / "unpacked", filter="data")
+    shutil.unpack_archive(folder / archive, folder / "unpacked")
     (source,) = (folder / "unpacked").iterdir()
     return folder / run(sys.executable, "-c", BUILD, "build_wheel", folder, folder=source).splitlines()[-1]
 
