@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 import torch
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Error, Page, sync_playwright
 from torch import Tensor
 
 from attnviz.experiment import Experiment
@@ -29,7 +29,7 @@ from tests.benchmarks.hover_to_outline import hover
 from tests.benchmarks.measure import quantile, spread
 from tests.benchmarks.overview import BYTES
 from tests.benchmarks.painted import KEYS, SELECTORS, opened, painted, report
-from tests.benchmarks.peers import PEERS, Given, Measured, add_arguments, given, measure, missing, save
+from tests.benchmarks.peers import PEERS, add_arguments, compare, given, missing, save
 from tests.benchmarks.tabs import renderers, resident
 from tests.browser.harness import Watch, launch_browser, running_app, wait_idle
 
@@ -140,23 +140,6 @@ def ours(page: Page, n: int, n_measured: int, seconds: float) -> None:
     print(f"{n:5}   memory of the tab {max(map(resident, renderers()), default=0) / 2**20:.0f} MB", flush=True)
 
 
-def others(browser: Browser, n: int, where: Given, folder: Path, failed: dict[str, str]) -> None:
-    """Print the lines of the other tools at one length."""
-    file = save(weights(words(n, 1)), folder)
-    for peer in PEERS:
-        found = (
-            Measured(failure=failed[peer.code])
-            if peer.code in failed
-            else measure(browser, peer, file, (1, 1, n), where)
-        )
-        if found.failure:
-            failed.setdefault(peer.code, f"not tried: at {n} tokens, {found.failure}")
-            print(f"{n:5} {peer.code}: {found.failure}", flush=True)
-            continue
-        size = found.bytes_ / 1e6
-        print(f"{n:5} {peer.code}: {found.painted:.2f} s to painted, {found.python:.2f} s in Python, {size:.2f} MB")
-
-
 def main() -> None:
     """Measure each length, ours and theirs in turn."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -180,7 +163,8 @@ def main() -> None:
                     ours(page, n, asked.n, asked.seconds)
                 except Error as error:
                     print(f"{n:5} attnviz: {str(error).splitlines()[0][:120]}", flush=True)
-            others(browser, n, given(asked), Path(name), failed)
+            file = save(weights(words(n, 1)), Path(name))
+            compare(browser, file, (1, 1, n), given(asked), failed)
         browser.close()
     report(watch)
 

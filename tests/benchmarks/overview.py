@@ -16,12 +16,12 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from tests.benchmarks import drawn
 from tests.benchmarks.measure import spread
 from tests.benchmarks.painted import SELECTORS, opened, painted, report
-from tests.benchmarks.peers import PEERS, Given, Measured, add_arguments, given, measure, save
+from tests.benchmarks.peers import add_arguments, compare, given, save
 from tests.browser.harness import Watch, launch_browser, running_app
 
 LENGTHS = (64, 128, 256, 512)
@@ -68,22 +68,6 @@ def ours(page: Page, n: int, n_measured: int) -> None:
     )
 
 
-def others(browser: Browser, n: int, where: Given, folder: Path, failed: dict[str, str]) -> None:
-    """Print the lines of the other tools at one length."""
-    weights = save(drawn.weights(words(n, 0)), folder)
-    for peer in PEERS:
-        if peer.code in failed:
-            found = Measured(failure=failed[peer.code])
-        else:
-            found = measure(browser, peer, weights, (drawn.LAYERS, drawn.HEADS, n), where)
-        if found.failure:
-            failed.setdefault(peer.code, f"not tried: at {n} tokens, {found.failure}")
-            print(f"{n:4} {peer.code:14} {found.failure}", flush=True)
-            continue
-        size = found.bytes_ / 1e6
-        print(f"{n:4} {peer.code:14} {found.painted:6.2f} s to painted, {found.python:.2f} s in Python, {size:.2f} MB")
-
-
 def main() -> None:
     """Measure each length, ours and theirs in turn."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -102,7 +86,8 @@ def main() -> None:
         with opened(browser, address, watch, CHARTS, BYTES) as page:
             for n in asked.lengths:
                 ours(page, n, asked.n)
-                others(browser, n, given(asked), Path(name), failed)
+                file = save(drawn.weights(words(n, 0)), Path(name))
+                compare(browser, file, (drawn.LAYERS, drawn.HEADS, n), given(asked), failed)
         browser.close()
     report(watch)
 

@@ -119,6 +119,20 @@ def measure(browser: Browser, peer: Peer, weights: Path, shape: tuple[int, int, 
         page.unlink(missing_ok=True)
 
 
+def compare(browser: Browser, weights: Path, shape: tuple[int, int, int], where: Given, failed: dict[str, str]) -> None:
+    """Print a line for each tool; what failed once, and is kept in `failed`, is not tried at a greater length."""
+    n = shape[2]
+    for peer in PEERS:
+        known = failed.get(peer.code)
+        found = Measured(failure=known) if known else measure(browser, peer, weights, shape, where)
+        if found.failure:
+            failed.setdefault(peer.code, f"not tried: at {n} tokens, {found.failure}")
+            print(f"{n:5} {peer.code:14} {found.failure}", flush=True)
+            continue
+        size = found.bytes_ / 1e6
+        print(f"{n:5} {peer.code:14} {found.painted:6.2f} s to painted, {found.python:.2f} s in Python, {size:.2f} MB")
+
+
 def _make(peer: Peer, weights: Path, page: Path, where: Given) -> Measured:
     command = [where.python, str(MAKER), peer.code, str(weights), str(page)]
     environment = os.environ | {"ATTNVIZ_PEER_BYTES": str(PYTHON_BYTES)}
