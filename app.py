@@ -3,12 +3,13 @@
 import streamlit as st
 
 from attnviz.locale import _
-from attnviz.ui import header, routing, serving, state
+from attnviz.ui import header, routing, serving, state, turns
 
 
+@turns.in_turn
 def route() -> None:
     """Run a session: draw what every page has, then the page that is asked for."""
-    st.set_page_config(page_title="attnviz", page_icon="🔎", layout="wide")
+    st.set_page_config(page_title="attnviz", page_icon=header.ICON, layout="wide")
     state.begin()
     page = st.navigation(
         {

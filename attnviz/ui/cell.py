@@ -12,7 +12,6 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz import locale
 from attnviz.core.arithmetic import Arithmetic, explain
 from attnviz.experiment import View, to_query
 from attnviz.figures.matrices import shape
@@ -25,6 +24,7 @@ from attnviz.locale import _
 from attnviz.ui import bridge, sentences, state, terms, zoom
 from attnviz.ui.board import Charts, current_theme
 from attnviz.ui.compute import Computed
+from attnviz.ui.fragments import fragment
 
 
 def show(
@@ -43,7 +43,7 @@ def show(
         _dock(computed, charts, steps, on_other, note)
 
 
-@st.fragment
+@fragment()
 def _dock(
     computed: Computed,
     charts: Charts,
@@ -51,7 +51,6 @@ def _dock(
     on_other: Callable[[dict[str, Any]], None] | None = None,
     note: str = "",
 ) -> None:
-    locale.use(state.language())  # a fragment runs in a thread of its own
     view = within(state.view(), computed.run)
     if view.step not in steps:
         view = within(replace(view, step=steps[-1]), computed.run)

@@ -28,7 +28,7 @@ function watchScheme(drawn, parentElement, setTriggerValue) {
   };
   if (parentElement.attnvizStop) parentElement.attnvizStop();
   const observer = new MutationObserver(() => requestAnimationFrame(look));
-  observer.observe(app, { attributes: true });
+  observer.observe(app, { attributeFilter: ["class", "style"] }); // of its state, which changes with every run, nothing is told
   const stop = () => observer.disconnect();
   parentElement.attnvizStop = stop;
   look();

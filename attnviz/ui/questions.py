@@ -44,15 +44,15 @@ def ask(question: Question) -> DeltaGenerator | None:
             )
             st.button(_("Show the answer"), key=f"reveal:{question.number}", on_click=_reveal, args=(question.number,))
             return None
-        st.markdown(question.words)
         right = question.choices[question.right]
         if guessed is None:
-            st.markdown(_("Answer: **{right}**").format(right=right))
+            answer = _("Answer: **{right}**").format(right=right)
         elif guessed == question.right:
-            st.markdown(":green[✓] " + _("You said so: **{right}**").format(right=right))
+            answer = ":green[✓] " + _("You said so: **{right}**").format(right=right)
         else:
             wrong = question.choices.get(guessed, guessed)
-            st.markdown(":red[✗] " + _("You said: {wrong}. Answer: **{right}**").format(wrong=wrong, right=right))
+            answer = ":red[✗] " + _("You said: {wrong}. Answer: **{right}**").format(wrong=wrong, right=right)
+        st.markdown(question.words + "\n\n" + answer)
         place = st.container()
         st.button(
             _("Ask again"),

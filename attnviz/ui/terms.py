@@ -17,7 +17,7 @@ from attnviz.figures.titles import plain_symbol
 from attnviz.letters import relabel
 from attnviz.limits import NAME_CHARS, TERMS_LISTED, TERMS_MOST, TERMS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import sentences
+from attnviz.ui import sentences, small_table
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed
 
@@ -42,12 +42,7 @@ def show_table(computed: Computed, view: View, explained: Arithmetic) -> None:
     explained = projected(explained)
     table = terms(computed.run, view, explained, agreed_digits(explained))
     if len(table) <= TERMS_SHOWN + 2:
-        st.table(
-            {markdown(head): [markdown(v) for v in cells] for head, cells in table.items()},
-            border="horizontal",
-            width="content",
-            hide_index=True,
-        )
+        small_table.show({markdown(head): [markdown(v) for v in cells] for head, cells in table.items()})
     else:
         st.dataframe(table, hide_index=True, width="stretch")
 

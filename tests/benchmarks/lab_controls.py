@@ -4,8 +4,9 @@
     python -m tests.benchmarks.lab_controls positions  those whose name holds a word
 
 The control moves between two settings. The floor of each lab is a bare script with a widget of the same kind that draws
-that lab's own figures of both settings, made beforehand. Only figures whose picture the setting changes are waited
-for, until they all show what they showed at rest with that setting.
+that lab's own figures of both settings, made beforehand, on a page with the navigation of an app of as many pages. Only
+figures that both settings have, and whose picture the setting changes, are waited for, until they all show what they
+showed at rest with that setting.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ def figures(lab: Lab, control: Control) -> dict[str, Any]:
         config = json.loads(session.at.get("plotly_chart")[0].proto.config)
     keys = [key for key in boards[0] if key in boards[1]]
     return {
-        "blocks": keys,
-        "boards": [[board[key] for key in keys] for board in boards],
+        "blocks": [list(board) for board in boards],
+        "boards": [list(board.values()) for board in boards],
         "changed": [key for key in keys if boards[0][key]["data"] != boards[1][key]["data"]],
         "kind": control.kind,
         "live": LIVE,

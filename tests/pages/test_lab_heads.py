@@ -54,7 +54,7 @@ def test_three_ways_are_drawn_alike_and_the_mistake_is_not(n_heads: int) -> None
 def test_the_reveal_of_the_split_says_the_difference_and_the_columns() -> None:
     session = Session("heads", n_heads="2", h="1", reveal="19", letters="bij", d_k="3")
     words = session.words()
-    assert "W\\_Q has 8 × 2·3 = 48 numbers either way: its columns 4 to 6 are the matrix of head 2" in words
+    assert "W\\_Q has 8 × 2·3 = 48 numbers either way: its columns 1 to 3 are the matrix of head 1" in words
     tables = " ".join(str(table.value.to_dict()) for table in session.at.table)
     assert "torch.einsum('bim,mhk->bhik', X, W_Q.view(m, h, k))" in tables and "view(b, i, h, k)" in tables
     run = Experiment(CAT.text, n_heads=2, d_k=3).run()

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
 from attnviz.figures.charts import Scale, Series, lines
 from attnviz.labs.decoding import Sizes, cost, total
 from attnviz.locale import _
-from attnviz.ui import labs
+from attnviz.ui import labs, small_table, state
 from attnviz.ui.board import current_theme
+from attnviz.ui.compute import once
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Chart(NamedTuple):
+    """A chart, the sentence that says what it shows, and its numbers as a table."""
+
+    spec: dict[str, Any]
+    alt: str
+    table: partial[pd.DataFrame]
 
 
 def show(sizes: Sizes, t: int, n: int) -> None:
@@ -23,8 +32,9 @@ def show(sizes: Sizes, t: int, n: int) -> None:
     with st.container(horizontal=True, gap="medium"):
         with st.container(width="content"):
             _numbers(sizes, t)
-        _multiplications(sizes, n)
-        _bytes(sizes, n)
+        charts = once("costs", (sizes, n, current_theme(), state.language()), lambda: _curves(sizes, n))
+        for key, chart in charts.items():
+            labs.chart(f"cost-{key}", *chart)
     st.caption(_("Without the cache each step runs all tokens so far again: the next layer needs all their rows."))
 
 
@@ -43,35 +53,32 @@ def _numbers(sizes: Sizes, t: int) -> None:
         numbers = (one.projected, one.multiplications, all_.multiplications, one.read, all_.read, one.kept)
         columns.append([f"{count:,}" for count in numbers])
     head = _("Step {t}").format(t=t)
-    st.table(
-        {head: [name.format(t=t) for name in names], _("with cache"): columns[0], _("without"): columns[1]},
-        border="horizontal",
-        width="content",
-        hide_index=True,
+    small_table.show(
+        {head: [name.format(t=t) for name in names], _("with cache"): columns[0], _("without"): columns[1]}
     )
 
 
-def _multiplications(sizes: Sizes, n: int) -> None:
-    curves = {
+def _curves(sizes: Sizes, n: int) -> dict[str, Chart]:
+    """Make both charts; they say the same at every step, and stand still while the reader steps."""
+    h = sizes.n_heads
+    shared = [n_kv for n_kv in range(h, 0, -1) if h % n_kv == 0]
+    multiplications = {
         words: [cost(sizes, t, cached=cached).multiplications for t in range(1, n + 1)]
         for words, cached in ((_("with cache"), True), (_("without"), False))
     }
-    _lines("multiplications", curves, "us", _("multiplications in a step"))
-
-
-def _bytes(sizes: Sizes, n: int) -> None:
-    h = sizes.n_heads
-    shared = [n_kv for n_kv in range(h, 0, -1) if h % n_kv == 0]
-    curves = {
+    kept = {
         _("key-value heads: {n}").format(n=n_kv) if h > 1 else _("bytes"): [
             cost(sizes._replace(n_kv_heads=n_kv), t, cached=True).kept for t in range(1, n + 1)
         ]
         for n_kv in shared
     }
-    _lines("bytes", curves, "dkbh", _("bytes of the cache"))
+    return {
+        "multiplications": _lines(multiplications, "us", _("multiplications in a step")),
+        "bytes": _lines(kept, "dkbh", _("bytes of the cache")),
+    }
 
 
-def _lines(key: str, curves: dict[str, list[int]], hues: str, title: str) -> None:
+def _lines(curves: dict[str, list[int]], hues: str, title: str) -> Chart:
     n = len(next(iter(curves.values())))
     spec = lines(
         [Series(name, range(1, n + 1), values, hue) for (name, values), hue in zip(curves.items(), hues, strict=False)],
@@ -82,7 +89,7 @@ def _lines(key: str, curves: dict[str, list[int]], hues: str, title: str) -> Non
     )
     ends = ", ".join(f"{name} {values[-1]:,}" for name, values in curves.items())
     alt = _("{title} against tokens so far; at {n} tokens: {ends}.").format(title=title, n=n, ends=ends)
-    labs.chart(f"cost-{key}", spec, alt, partial(_table, curves))
+    return Chart(spec, alt, partial(_table, curves))
 
 
 def _table(curves: dict[str, list[int]]) -> pd.DataFrame:

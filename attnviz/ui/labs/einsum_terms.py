@@ -12,7 +12,7 @@ from attnviz.figures.text import MINUS, SUBSCRIPTS, markdown, number, visible
 from attnviz.labs.equations import MAX_RUN, Problem, check
 from attnviz.limits import TERMS_SHOWN
 from attnviz.locale import _, n_
-from attnviz.ui import state
+from attnviz.ui import small_table, state
 from attnviz.ui.labs.einsum_letters import Letters, called
 
 TERMS_SENT = 500  # terms that a table holds at most
@@ -103,7 +103,7 @@ def _table(problem: Problem, terms: Element, tokens: dict[str, tuple[str, ...]])
         table[list(table)[-1]][-1] = printed(terms.total)
     if n <= TERMS_SHOWN:
         escaped = {markdown(head): [markdown(value) for value in column] for head, column in table.items()}
-        st.table(escaped, border="horizontal", width="content", hide_index=True)
+        small_table.show(escaped)
     else:
         height = 36 * (TERMS_SHOWN + 2)
         st.dataframe(table, hide_index=True, width="content", height=height, alt=_("The terms of the element"))

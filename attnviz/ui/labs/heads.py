@@ -16,7 +16,7 @@ from attnviz.labs.heads import apart, by_view, came_from, cut, one_by_one, one_e
 from attnviz.letters import relabel
 from attnviz.limits import LIMITS
 from attnviz.locale import _, n_
-from attnviz.ui import board, labs, state
+from attnviz.ui import board, labs, small_table, state
 from attnviz.ui.compute import Computed, kept
 from attnviz.ui.labs.roles import rounded, titled, words_of
 from attnviz.ui.questions import Question, ask, progress
@@ -158,13 +158,12 @@ def _ask(computed: Computed, heads: Heads, ways: list[Tensor]) -> None:
     if place is None:
         return
     gap = max(apart(ways[0], other) for other in ways[1:])
-    first = heads.h * e.d_k + 1
     with place:
         st.markdown(
             _(
                 "The largest difference between the three is **{gap}**. W_Q has {m} × {h}·{k} = {numbers} numbers "
-                "either way: its columns {first} to {last} are the matrix of head {head}. That has {m} rows, one for "
-                "each feature of X, so that the head reads the whole vector: what is cut is Q, not X."
+                "either way: its columns 1 to {k} are the matrix of head 1. That has {m} rows, one for each feature of "
+                "X, so that the head reads the whole vector: what is cut is Q, not X."
             )
             .replace("W_Q", r"W\_Q")
             .format(
@@ -173,14 +172,11 @@ def _ask(computed: Computed, heads: Heads, ways: list[Tensor]) -> None:
                 h=e.n_heads,
                 k=e.d_k,
                 numbers=f"{heads.run.w_q.numel():,}",
-                first=first,
-                last=first + e.d_k - 1,
-                head=heads.h + 1,
             )
         )
         s = relabel("s", computed.view.letters)
         equation = relabel("bsm,mhk->bhsk", computed.view.letters)
-        st.table(
+        small_table.show(
             {
                 _("way"): [_("one matrix, cut"), _("one einsum"), _("a matrix for each head")],
                 "torch": [
@@ -189,8 +185,5 @@ def _ask(computed: Computed, heads: Heads, ways: list[Tensor]) -> None:
                     "`torch.stack([X @ W_Q[:, i*k:(i+1)*k] for i in range(h)], 1)`",
                 ],
                 _("differs from the first by"): ["0", *(rounded(apart(ways[0], other)) for other in ways[1:])],
-            },
-            border="horizontal",
-            width="content",
-            hide_index=True,
+            }
         )

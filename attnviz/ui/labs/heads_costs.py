@@ -12,6 +12,7 @@ from attnviz.figures.text import number
 from attnviz.labs.heads_shared import cache_bytes, counts, moved
 from attnviz.labs.sizes import Sizes, costs
 from attnviz.locale import _
+from attnviz.ui import small_table
 from attnviz.ui.labs.heads import Heads, tokens
 from attnviz.ui.questions import Question, ask
 
@@ -65,7 +66,7 @@ def question(heads: Heads, run: Run, how: str) -> None:
                 apart=number(_spread(traces[1].weights), 4),
             )
         )
-        st.table(
+        small_table.show(
             {
                 _("key-value heads"): [f"{n}, {kind(e.n_heads, n)}" for n in sizes],
                 _("rows of the cache that remain"): [_remain(e.n_heads, n, how) for n in sizes],
@@ -75,10 +76,7 @@ def question(heads: Heads, run: Run, how: str) -> None:
                 _("bytes, {tokens}").format(tokens=tokens(LONG)): [f"{cache_bytes(x, LONG):,}" for x in sizes.values()],
                 _("mean change of a weight"): [number(change.mean, 4) for change in changes.values()],
                 _("largest change"): [number(change.most, 4) for change in changes.values()],
-            },
-            border="horizontal",
-            width="content",
-            hide_index=True,
+            }
         )
 
 

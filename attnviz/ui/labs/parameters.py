@@ -12,7 +12,7 @@ from attnviz.figures.charts import Scale, Series, lines
 from attnviz.labs.sizes import Cost, Sizes, costs, dense, split, total
 from attnviz.limits import LIMITS
 from attnviz.locale import _
-from attnviz.ui import labs, state
+from attnviz.ui import labs, small_table, state
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed
 from attnviz.ui.questions import Question, ask, progress
@@ -91,7 +91,7 @@ def _table(sizes: Sizes, n: int, length: int) -> None:
     now, then = costs(sizes, n), costs(sizes, length)
     names = _steps()
     rows = [*zip(now, then, strict=True), (total(now), total(then)), (dense(sizes, n), dense(sizes, length))]
-    st.table(
+    small_table.show(
         {
             _("step"): [names[a.step] for a, _b in rows],
             _("parameters"): _column([a.parameters for a, _b in rows]),
@@ -100,10 +100,7 @@ def _table(sizes: Sizes, n: int, length: int) -> None:
             _("at {n} tokens").format(n=f"{length:,}") + " ": _column([b.multiplications for _a, b in rows]),
             _("bytes"): _column([a.bytes for a, _b in rows]),
             _("at {n} tokens").format(n=f"{length:,}") + "  ": _column([b.bytes for _a, b in rows]),
-        },
-        border="horizontal",
-        width="content",
-        hide_index=True,
+        }
     )
 
 
@@ -186,7 +183,7 @@ def _heads(sizes: Sizes, n: int) -> None:
                 h=cuts[-1].n_heads, w_q=f"{made[-1][0].parameters:,}", times=f"{made[-1][3].multiplications:,}", n=n
             )
         )
-        st.table(
+        small_table.show(
             {
                 _("heads"): [str(cut.n_heads) for cut in cuts],
                 r"d\_k": [str(cut.d_k) for cut in cuts],
@@ -195,8 +192,5 @@ def _heads(sizes: Sizes, n: int) -> None:
                 ],
                 _("multiplications of Q Kᵀ"): [f"{one[3].multiplications:,}" for one in made],
                 _("weights of all maps"): [f"{cut.n_heads * n * n:,}" for cut in cuts],
-            },
-            border="horizontal",
-            width="content",
-            hide_index=True,
+            }
         )

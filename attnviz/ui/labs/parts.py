@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from attnviz import locale
 from attnviz.experiment import to_query
 from attnviz.figures.panels import within
 from attnviz.ui import bridge, state
 from attnviz.ui.compute import Computed
+from attnviz.ui.fragments import fragment
 
 Made = TypeVar("Made")
 
@@ -25,10 +25,9 @@ def live(show: Callable[[Computed], None]) -> Callable[[Computed], None]:
     The whole page runs where a lab changed what is computed, or which sequence or head the page's controls show.
     """
 
-    @st.fragment(key="lab")
+    @fragment(key="lab")
     @wraps(show)
     def run(computed: Computed) -> None:
-        locale.use(state.language())  # a fragment runs in a thread of its own
         view = within(state.view(), computed.run)
         if state.experiment() is not st.session_state["_ran"] or (view.b, view.h) != (computed.view.b, computed.view.h):
             st.rerun()
@@ -47,10 +46,9 @@ def part(*fields: str, connects: bool = False) -> Callable[[Callable[..., Made]]
     """
 
     def parted(show: Callable[..., Made]) -> Callable[..., Made]:
-        @st.fragment
+        @fragment()
         @wraps(show)
         def run(computed: Computed, *given: Any) -> Made:
-            locale.use(state.language())
             view, before = within(state.view(), computed.run), computed.view
             own = {field: getattr(view.lab, field) for field in fields}
             others = view != replace(before, lab=replace(before.lab, **own))

@@ -12,7 +12,7 @@ from attnviz.figures.text import html
 from attnviz.labs.positions import ADDED, places
 from attnviz.labs.positions_inside import Beside, Terms, concatenate, four_terms
 from attnviz.locale import _
-from attnviz.ui import board, controls, labs
+from attnviz.ui import board, controls, labs, small_table
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed
 from attnviz.ui.labs import positions
@@ -118,14 +118,11 @@ def _maps(computed: Computed, terms: Terms) -> dict[str, Any]:
 
 def _beside(beside: Beside) -> None:
     m = beside.width // 2
-    st.table(
+    small_table.show(
         {
             "": [_("added: x + p"), _("concatenated: [x, p]")],
             _("features of a token"): [str(m), str(beside.width)],
             _("numbers in W_Q, W_K, W_V"): [f"{beside.narrow:,}", f"{beside.numbers:,}"],
             _("terms of a score"): ["4", "4"],
-        },
-        border="horizontal",
-        width="content",
-        hide_index=True,
+        }
     )

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from attnviz import locale
 from attnviz.core.pooling import PooledMap
 from attnviz.experiment import Experiment, to_query
 from attnviz.figures.pooled import WHOLE, sentence, specify
@@ -19,6 +18,7 @@ from attnviz.locale import _
 from attnviz.ui import bridge, state
 from attnviz.ui.board import CONFIG, current_theme
 from attnviz.ui.chart import Specified
+from attnviz.ui.fragments import fragment
 from attnviz.ui.long import map_controls, map_kept, map_table, map_waiting, map_window
 from attnviz.ui.long.map_source import Source as Source
 from attnviz.ui.long.map_source import of_projections as of_projections
@@ -74,9 +74,8 @@ def show(
     _map(asked, state.experiment())
 
 
-@st.fragment
+@fragment()
 def _map(asked: Asked, experiment: Experiment) -> None:
-    locale.use(state.language())  # a fragment runs in a thread of its own
     if st.session_state.pop(_CHOSE, False) or state.experiment() is not experiment:
         st.rerun()
     source = asked.source

@@ -6,9 +6,8 @@ import math
 
 import streamlit as st
 
-from attnviz import locale
 from attnviz.locale import _, n_
-from attnviz.ui import state
+from attnviz.ui.fragments import fragment
 from attnviz.ui.long import map_kept
 from attnviz.ui.long.pooling_jobs import POOL, Job
 
@@ -28,9 +27,8 @@ def wait(job: Job) -> None:
         _bar(job)
 
 
-@st.fragment(run_every=0.4)
+@fragment(run_every=0.4)
 def _bar(job: Job) -> None:
-    locale.use(state.language())  # a fragment runs in a thread of its own
     job.look()
     if job.done.is_set():
         st.rerun()

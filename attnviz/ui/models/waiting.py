@@ -9,13 +9,13 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from attnviz import locale
 from attnviz.experiment import to_query
 from attnviz.figures.text import markdown
 from attnviz.locale import _, n_
 from attnviz.models import registry
 from attnviz.models.reading import Reading
 from attnviz.ui import bridge, state
+from attnviz.ui.fragments import fragment
 from attnviz.ui.models.jobs import Job, Reader, Wanted
 from attnviz.ui.models.refused import word
 
@@ -97,9 +97,8 @@ def _is_there(session: str) -> bool:
         return True
 
 
-@st.fragment(run_every=0.3)
+@fragment(run_every=0.3)
 def _wait(asked: Job, key: str) -> None:
-    locale.use(state.language())  # a fragment runs in a thread of its own
     if asked.done.is_set():
         state.again()
     title = markdown(_title(asked.wanted.model))

@@ -7,9 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz import locale
 from attnviz.locale import _, n_
 from attnviz.ui import state
+from attnviz.ui.fragments import fragment
 from attnviz.ui.presence import alive
 from attnviz.ui.tensors.jobs import Job, Line, Work
 
@@ -57,9 +57,8 @@ def _forget(key: str) -> None:
     st.session_state.pop(key, None)
 
 
-@st.fragment(run_every=0.3)
+@fragment(run_every=0.3)
 def _wait(job: Job, key: str) -> None:
-    locale.use(state.language())  # a fragment runs in a thread of its own
     if job.done.is_set():
         state.again()
     ahead = line().ahead(job)

@@ -9,11 +9,11 @@ import math
 
 import streamlit as st
 
-from attnviz import locale
 from attnviz.locale import _, n_
 from attnviz.training.job import Job
 from attnviz.training.trainer import Training
 from attnviz.ui import state
+from attnviz.ui.fragments import fragment
 from attnviz.ui.training import curves, jobs, replay
 
 EVERY = 0.8  # seconds between two looks
@@ -21,7 +21,7 @@ EVERY = 0.8  # seconds between two looks
 
 def show(job: Job) -> None:
     """Draw a job that waits or trains."""
-    st.fragment(_watch, run_every=EVERY)(job)
+    fragment(run_every=EVERY)(_watch)(job)
 
 
 def said(job: Job | None) -> None:
@@ -48,7 +48,6 @@ def said(job: Job | None) -> None:
 
 
 def _watch(job: Job) -> None:
-    locale.use(state.language())  # a fragment runs in a thread of its own
     if not jobs.running(job):
         state.again()
     st.session_state["_tables"] = []
