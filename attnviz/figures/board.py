@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,15 @@ from attnviz.experiment import Experiment, Run, View
 from attnviz.figures.axes import share_axes, x_axis, y_axis
 from attnviz.figures.colours import Theme
 from attnviz.figures.frame import bar, frame, note
-from attnviz.figures.layout import Layout, names, numbered, place, stack
+from attnviz.figures.layout import Layout, Slot, names, numbered, place, stack
 from attnviz.figures.panels import AXES, Panel, panels
 from attnviz.figures.titles import title
 from attnviz.figures.traces import SHARES, traces
 from attnviz.locale import _
 
+SCALES = ("value", "share", "score")  # in the order of their numbers
+BAR_HEIGHT = 42.0  # pixels, with its words and its numbers
+Axes = dict[str, Any]
 Zoom = dict[str, tuple[float, float, float, float]]  # the number of a panel's axes: x from, x to, y from, y to
 
 
@@ -60,11 +63,11 @@ def specify(
     tokens, first = run.tokens[view.b], 1
     stacked = stack(layouts)
     for block, layout in enumerate(stacked):
-        bars = (f"coloraxis{2 * block + 1 if block else ''}", f"coloraxis{2 * block + 2}")
+        bars = {scale: f"coloraxis{3 * block + i if block or i > 1 else ''}" for i, scale in enumerate(SCALES, 1)}
         for n, slot in numbered(layout, first):
             shown = (zoom or {}).get(n)
             cell = layout.cell * slot.panel.values.shape[1] / (shown[1] - shown[0]) if shown else layout.cell
-            data += traces(slot, n, cell, theme, bars[is_share(slot.panel, difference)])
+            data += traces(slot, n, cell, theme, bars[_scale(slot.panel, difference)])
             axes["xaxis" + n] = x_axis(slot, n, layout, tokens, view, theme)
             axes["yaxis" + n] = y_axis(slot, n, layout, tokens, view, theme)
             if shown:
@@ -91,26 +94,48 @@ def hover_panels(layout: Layout) -> list[dict[str, Any]]:
     ]
 
 
-def is_share(panel: Panel, difference: bool) -> bool:
-    """Say whether a panel is coloured as weights, 0 to 1, and not as signed values."""
-    return panel.name in SHARES and not difference
+def _scale(panel: Panel, difference: bool) -> str:
+    """The scale that colours a panel.
+
+    Scores have one of their own: they are sums over k, beside which the numbers of queries and keys would be pale.
+    """
+    if panel.name in SHARES and not difference:
+        return "share"
+    return "score" if panel.name in ("scores", "masked") else "value"
 
 
-def _colour_bars(layout: Layout, theme: Theme, difference: bool, names_: tuple[str, str], long: bool) -> dict[str, Any]:
-    """One bar for each scale of a block, in the free corner above its left factor.
+def _colour_bars(layout: Layout, theme: Theme, difference: bool, names_: Mapping[str, str], long: bool) -> Axes:
+    """One bar for each scale of a block: in the free corner above its left factor, or above what it colours.
 
     Of a long text a weight of 1 is rare, and up to 1 a window would be blank: its scale ends at the largest weight.
     """
-    signed = [s.panel for s in layout.slots if not is_share(s.panel, difference) and s.panel.name != "row_sums"]
-    finite = [np.abs(p.values[np.isfinite(p.values)]).max(initial=0.0) for p in signed]
-    most = float(max(finite, default=0.0)) or 1.0
-    words = _("difference from the unedited run") if difference else _("value, symmetric about 0")
-    values = bar(words, 4.0, layout.top + 4.0, layout.width, layout.height)
-    bars = {names_[0]: {"cmin": -most, "cmax": most, "colorscale": theme.signed} | values}
-    weights = [s.panel.values for s in layout.slots if is_share(s.panel, difference)]
-    if weights:
-        top = float(np.nan_to_num(weights[0]).max(initial=0.0)) if long else 1.0
-        words = _("weight, 0 to 1") if not long else _("weight, 0 to the largest here")
-        shares = bar(words, 4.0, layout.top + 56.0, layout.width, layout.height)
-        bars[names_[1]] = {"cmin": 0, "cmax": top or 1.0, "colorscale": theme.share} | shares
+    words = {
+        "value": _("value, symmetric about 0"),
+        "score": _("score, symmetric about 0"),
+        "share": _("weight, 0 to 1") if not long else _("weight, 0 to the largest here"),
+    }
+    bars: Axes = {}
+    for scale, slots in _by_scale(layout, difference).items():
+        most = max(float(np.abs(s.panel.values[np.isfinite(s.panel.values)]).max(initial=0.0)) for s in slots)
+        most = 1.0 if scale == "share" and not long else most or 1.0
+        said = _("difference from the unedited run") if difference else words[scale]
+        least, colours = (0.0, theme.share) if scale == "share" else (-most, theme.signed)
+        x, y = _bar_place(layout, scale, slots)
+        placed = bar(said, x, y, layout.width, layout.height)
+        bars[names_[scale]] = {"cmin": least, "cmax": most, "colorscale": colours} | placed
     return bars
+
+
+def _by_scale(layout: Layout, difference: bool) -> dict[str, list[Slot]]:
+    found: dict[str, list[Slot]] = {}
+    for slot in layout.slots:
+        if slot.panel.name != "row_sums":
+            found.setdefault(_scale(slot.panel, difference), []).append(slot)
+    return found
+
+
+def _bar_place(layout: Layout, scale: str, slots: list[Slot]) -> tuple[float, float]:
+    """Where a bar begins: in the corner, or above the last panel that it colours, where nothing else stands."""
+    if scale == "value" or slots[0] is layout.slots[0]:
+        return 4.0, layout.top + (56.0 if scale == "share" else 4.0)
+    return slots[-1].left, slots[-1].title - 22.0 - BAR_HEIGHT

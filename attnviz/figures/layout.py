@@ -142,7 +142,8 @@ def _columns(block: str, panels: Mapping[str, Panel], widest: float, cell: int, 
         if named_above and top:
             label = max(label, widest + 30 if AXES[top][0] in ("s", "u") else 20)
         w = SUMS if bottom == "row_sums" else panels[bottom].values.shape[1] * cell
-        w = max(w, *(_title_width(panels[name]) for name in (top, bottom) if name), BAR - label if i == 0 else 0)
+        bar = BAR - label if i == 0 or bottom == "masked" else 0.0  # for the colour bar above it
+        w = max(w, *(_title_width(panels[name]) for name in (top, bottom) if name), bar)
         columns.append(_Column(label, w, GAP, named_above, named_below))
     return columns
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from attnviz.experiment import Experiment, View
-from attnviz.figures.board import block_layout, hover_panels
+from attnviz.figures.board import BAR_HEIGHT, block_layout, hover_panels
 from attnviz.figures.colours import DARK, LIGHT
 from attnviz.figures.layout import BLOCKS
 from tests.figures import reading
@@ -103,22 +103,46 @@ def test_axes_that_are_the_same_are_tied_and_no_others(block: str) -> None:
 def test_weights_run_from_0_to_1_and_signed_values_are_symmetric(block: str, theme: Any) -> None:
     experiment = Experiment(CAT, mask="causal", scale="none")
     figure = reading.board(experiment, block, theme=theme)
-    largest = 0.0
+    largest = dict.fromkeys(("scores", "values"), 0.0)  # scores have a scale of their own
     for name in set(reading.names(figure)) - {"row_sums"}:
         scale = figure["layout"][reading.panel(figure, name)["coloraxis"]]
         if name == "weights":
             assert (scale["cmin"], scale["cmax"]) == (0, 1)
             assert scale["colorscale"] == [list(stop) for stop in theme.share]
         else:
-            largest = max(largest, float(np.nanmax(np.abs(reading.z(figure, name)))))
+            kind, numbers = "scores" if name in ("scores", "masked") else "values", np.abs(reading.z(figure, name))
+            largest[kind] = max(largest[kind], float(numbers[np.isfinite(numbers)].max()))
             assert scale["cmin"] == -scale["cmax"]
             assert scale["colorscale"] == [list(stop) for stop in theme.signed]
             assert scale["colorscale"][len(theme.signed) // 2][0] == 0.5  # zero has the middle colour
-    signed = figure["layout"]["coloraxis"]
-    assert signed["cmax"] == pytest.approx(largest)
+    for kind, of_kind in (("scores", ("scores", "masked")), ("values", ("query", "key_t", "x", "value", "output"))):
+        for name in set(of_kind) & set(reading.names(figure)):
+            assert figure["layout"][reading.panel(figure, name)["coloraxis"]]["cmax"] == pytest.approx(largest[kind])
     bars = [v["colorbar"] for k, v in figure["layout"].items() if k.startswith("coloraxis")]
-    assert len(bars) == (1 if block == "projections" else 2)  # one for each scale of a block
+    assert len(bars) == {"projections": 1, "scores": 3, "output": 2}[block]  # one for each scale of a block
     assert all(bar["title"]["text"] for bar in bars)
+
+
+@pytest.mark.parametrize("text", ["a", "a b c", " ".join("abcdefghijklmnopqrstuvwx")])
+@pytest.mark.parametrize("d", [1, 4, 64])
+def test_the_bars_of_the_scores_cover_no_panel_and_no_other_bar(text: str, d: int) -> None:
+    figure = reading.board(Experiment(text, d_k=d, d_model=8), "scores")
+    layout = figure["layout"]
+    w, h = layout["width"], layout["height"]
+    boxes = []
+    for name in ("query", "key_t", "scores", "masked", "weights"):
+        n = reading.panel(figure, name)["xaxis"][1:]
+        (x0, x1), (y0, y1) = (layout[f"{axis}axis{n}"]["domain"] for axis in "xy")
+        boxes.append((name, x0 * w, x1 * w, (1 - y1) * h, (1 - y0) * h))
+    for axis, one in layout.items():
+        if axis.startswith("coloraxis"):
+            bar = one["colorbar"]
+            x, y = bar["x"] * w, (1 - bar["y"]) * h
+            assert x >= 0 and x + bar["len"] <= w + 0.5 and y >= 0
+            boxes.append((axis, x, x + bar["len"], y, y + BAR_HEIGHT))
+    for one, two in itertools.combinations(boxes, 2):
+        apart = one[2] <= two[1] + 1 or two[2] <= one[1] + 1 or one[4] <= two[3] + 1 or two[4] <= one[3] + 1
+        assert apart, (one, two)
 
 
 def test_a_block_of_zeros_still_has_a_scale() -> None:
