@@ -170,7 +170,7 @@ def _filled(about: About, home: dict[str, Any], theme: Theme) -> str:
         (_FIGURES / name).read_text(encoding="utf-8") for name in ("linked.js", "images.js", "offline.js")
     )
     return (_HERE / "page.html").read_text(encoding="utf-8") % {
-        "lang": {"zh": "zh-CN"}.get(locale.current(), "en"),
+        "lang": locale.tag(),
         "title": _escaped(about.title),
         "link": f'<a href="{_escaped(about.link)}" rel="noreferrer">{_escaped(about.link)}</a>'
         if _is_web(about.link)

@@ -14,7 +14,9 @@ from torch import Tensor
 from attnviz.core.masks import causal
 from attnviz.core.positions import alibi_slopes
 from attnviz.experiment import Experiment, Run, View
-from attnviz.export.literals import UNPACK, literal, mask_literal
+from attnviz.export import long_program
+from attnviz.export.literals import literal, mask_literal
+from attnviz.export.parts import Part, rotation, start
 from attnviz.locale import _
 
 
@@ -31,15 +33,10 @@ class About(NamedTuple):
         return [" ".join(line.split()) for line in (self.title, self.link, f"attnviz {self.version}") if line]
 
 
-class Part(NamedTuple):
-    """One step of the program, and what it is called."""
-
-    words: str
-    code: str
-
-
 def script(about: About, experiment: Experiment, run: Run, view: View) -> str:
-    """Return the program as one text. Raises ValueError for a run without a trace.
+    """Return the program as one text, of a long text that of its rows on screen.
+
+    Raises ValueError for a run that holds neither a trace nor a long text.
 
     >>> experiment = Experiment("the cat")
     >>> print(script(About("the cat", "", "1"), experiment, experiment.run(), View()).splitlines()[0])
@@ -52,14 +49,17 @@ def script(about: About, experiment: Experiment, run: Run, view: View) -> str:
 def parts(experiment: Experiment, run: Run, view: View) -> list[Part]:
     """Return the steps in their order; the last prints the weights of sequence view.b and head view.h.
 
-    Raises ValueError for a run without a trace.
+    Of a long text they are those of long_program. Raises ValueError for a run that holds neither a trace nor a long
+    text.
     """
+    if run.long is not None:
+        return long_program.parts(run.long, run.tokens[run.long.b], view)
     if run.trace is None:
         raise ValueError("run.trace must be a trace, not None: the experiment is above limits.TRACE_BYTES")
     given = _projected(experiment, run) if run.w_q.numel() else _typed(run)
-    at = f"{view.b}, {view.h}"
+    at, tokens = f"{view.b}, {view.h}", [list(sequence) for sequence in run.tokens]
     return [
-        Part(_("torch, and the tokens"), _start(run, given)),
+        Part(_("torch, and the tokens"), start(tokens, given, "precision=4, sci_mode=False")),
         *given,
         Part(_("Every query with every key, scaled"), _scores(run)),
         *_masks(experiment, run),
@@ -69,14 +69,6 @@ def parts(experiment: Experiment, run: Run, view: View) -> list[Part]:
             f"print(a[{at}])  # (s, u)\nprint(O[{at}])  # (s, d)",
         ),
     ]
-
-
-def _start(run: Run, given: list[Part]) -> str:
-    packed = any("unpacked(" in part.code for part in given)
-    lines = ["import base64", ""] if packed else []
-    lines += ["import torch", "", "torch.set_printoptions(precision=4, sci_mode=False)"]
-    lines += ["", "", UNPACK, ""] if packed else []
-    return "\n".join([*lines, f"tokens = {[list(sequence) for sequence in run.tokens]!r}"])
 
 
 def _projected(experiment: Experiment, run: Run) -> list[Part]:
@@ -94,7 +86,7 @@ def _projected(experiment: Experiment, run: Run) -> list[Part]:
         "Q = Q.unflatten(-1, (n_heads, -1)).transpose(1, 2)  # (b, h, s, k)",
         "K = K.unflatten(-1, (n_kv_heads, -1)).transpose(1, 2)  # (b, h, u, k)",
         "V = V.unflatten(-1, (n_kv_heads, -1)).transpose(1, 2)  # (b, h, u, d)",
-        *_rotation(run),
+        *rotation(run.rotary),
         *_grouped(trace.query, trace.key),
     ]
     return [Part(_("What is given"), "\n".join(made)), Part(_("X to queries, keys and values"), "\n".join(lines))]
@@ -118,27 +110,6 @@ def _edits(experiment: Experiment) -> list[str]:
         if experiment.has_cell(name, index)
     )
     return [f"{name}[{', '.join(map(str, index))}] = {value!r}" for name, index, value in cells]
-
-
-def _rotation(run: Run) -> list[str]:
-    if run.rotary is None:
-        return []
-    base, offset = run.rotary.base, run.rotary.offset
-    places = "torch.arange(Q.shape[-2], dtype=torch.float64)[:, None]" + (f" + {offset}" if offset else "")
-    pairs = "torch.arange(0, Q.shape[-1], 2, dtype=torch.float64)"
-    lines = [
-        f"angle = {places} / {base:g} ** ({pairs} / Q.shape[-1])",
-        "cos, sin = angle.cos().float(), angle.sin().float()",
-    ]
-    for name in "QK":
-        if run.rotary.layout == "half":
-            lines.append(f"first, second = {name}.chunk(2, dim=-1)")
-            lines.append(f"{name} = torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)")
-        else:
-            lines.append(f"first, second = {name}[..., 0::2], {name}[..., 1::2]")
-            turned = "torch.stack([first * cos - second * sin, second * cos + first * sin], dim=-1)"
-            lines.append(f"{name} = {turned}.flatten(-2)")
-    return lines
 
 
 def _grouped(query: Tensor, key: Tensor) -> list[str]:

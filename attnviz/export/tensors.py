@@ -1,38 +1,68 @@
-"""The numbers of a view as files: the whole trace as safetensors, one matrix as CSV."""
+"""The numbers of a view as files: the whole trace, or of a long text rows of it, as safetensors; one matrix as CSV."""
 
 from __future__ import annotations
 
+import re
+from csv import QUOTE_NONNUMERIC
 from typing import TYPE_CHECKING
 
 from safetensors.torch import save
 
-from attnviz.experiment import Run
+from attnviz.experiment import Run, View
 from attnviz.export.program import About
+from attnviz.figures.panels import drawn
+from attnviz.long import Long
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch import Tensor
 
 _CSV_HEAD = 3  # lines above the table
+# Where a spreadsheet would read a formula: at the start, and behind what some of them take for the end of a cell.
+_FORMULA = re.compile(r"^(?=[=+\-@＝＋－＠\t\r\n])|(?<=[,;\t\r\n])(?=[=+\-@＝＋－＠])")
 
 
-def safetensors(about: About, run: Run) -> bytes:
+def safetensors(about: About, run: Run, view: View | None = None) -> bytes:
     """Return every tensor of a run: x (b, s, m), w_q, w_k, w_v, the mask, and the trace (b, h, s, ...).
 
-    The file's metadata hold the title, the link and the version. Raises ValueError for a run without a trace.
+    Of a long text they are those of its head and sequence: x (s, m), w_q, w_k, w_v, query, key and value whole; scores,
+    scaled, masked, weights, output and the mask of the query tokens that `view` shows, (rows, u) or (rows, d).
+    The file's metadata hold the title, the link and the version; of a long text also the sequence, the head, and the
+    first and last query token, counted from 1. Raises ValueError for a run that holds neither a trace nor a long text.
 
     >>> from attnviz.experiment import Experiment
     >>> from safetensors.torch import load
     >>> load(safetensors(About("the cat", "", "1"), Experiment("the cat").run()))["weights"].shape
     torch.Size([1, 1, 2, 2])
     """
+    tensors, places = _whole(run) if run.long is None else _of_rows(run.long, view or View())
+    own = {name: tensor.contiguous().clone() for name, tensor in tensors.items()}  # views share what a file may not
+    metadata = {"title": about.title, "link": about.link, "version": f"attnviz {about.version}"}
+    return save(own, metadata=metadata | places)
+
+
+def _whole(run: Run) -> tuple[dict[str, Tensor], dict[str, str]]:
     if run.trace is None:
         raise ValueError("run.trace must be a trace, not None: the experiment is above limits.TRACE_BYTES")
     tensors = run.trace._asdict()
     given = {"x": run.x, "w_q": run.w_q, "w_k": run.w_k, "w_v": run.w_v}
     tensors |= {name: tensor for name, tensor in given.items() if tensor.numel()}
-    tensors |= {"mask": run.mask} if run.mask is not None else {}
-    own = {name: tensor.contiguous().clone() for name, tensor in tensors.items()}  # views share what a file may not
-    return save(own, metadata={"title": about.title, "link": about.link, "version": f"attnviz {about.version}"})
+    return tensors | ({"mask": run.mask} if run.mask is not None else {}), {}
+
+
+def _of_rows(held: Long, view: View) -> tuple[dict[str, Tensor], dict[str, str]]:
+    rows = drawn("s", len(held.query), view)
+    trace, mask = held.rows(rows.start, rows.stop), held.mask(rows.start, rows.stop)
+    tensors = {name: held.matrix(name) for name in ("x", "w_q", "w_k", "w_v", "query", "key", "value")}
+    tensors |= {name: getattr(trace, name) for name in ("scores", "scaled", "masked", "weights", "output")}
+    tensors |= {"mask": mask} if mask is not None else {}
+    places = {
+        "sequence": held.b + 1,
+        "head": held.h + 1,
+        "first_query_token": rows.start + 1,
+        "last_query_token": rows.stop,
+    }
+    return tensors, {name: str(place) for name, place in places.items()}
 
 
 def csv(about: About, table: pd.DataFrame) -> str:
@@ -46,16 +76,21 @@ def csv(about: About, table: pd.DataFrame) -> str:
     # a cat
     #
     # attnviz 1
-    ,'=1+1
-    1 cat,0.5
+    "","'=1+1"
+    "1 cat",0.5
     <BLANKLINE>
     """
-    lines = [about.title, about.link, f"attnviz {about.version}"]
-    head = [f"# {' '.join(line.split())}".rstrip() for line in lines]
+    lines = [_no_formula(about.title), about.link, f"attnviz {about.version}"]
+    head = [_field(f"# {' '.join(line.split())}".rstrip()) for line in lines]
     assert len(head) == _CSV_HEAD
     safe = table.rename(index=_no_formula, columns=_no_formula)
-    return "\n".join([*head, safe.to_csv(lineterminator="\n")])
+    return "\n".join([*head, safe.to_csv(lineterminator="\n", quoting=QUOTE_NONNUMERIC)])
 
 
-def _no_formula(name: object) -> object:
-    return "'" + name if isinstance(name, str) and name[:1] in ("=", "+", "-", "@", "\t", "\r") else name
+def _no_formula(name: object) -> str:
+    return _FORMULA.sub("'", str(name))
+
+
+def _field(line: str) -> str:
+    """A line as one field, in quotes where it needs them: an odd quote would draw the next lines into it."""
+    return '"' + line.replace('"', '""') + '"' if set(line) & set(',;"') else line

@@ -60,5 +60,6 @@
   };
   const moved = () => show(step.value, row.value - 1, col.value - 1);
   step.onchange = row.onchange = col.onchange = moved;
+  step.form.onsubmit = () => false; // nothing is sent anywhere
   show(home.chosen.step, home.chosen.row, home.chosen.col);
 })();

@@ -74,7 +74,7 @@ def _near(run: Run, view: View, names: tuple[str, ...]) -> Run:
     """Of a long text, compute the rows that are drawn, once for all panels."""
     if run.long is None or not any(name in OF_ROWS for name in names):
         return run
-    rows = _window("s", len(run.long.query), view)
+    rows = drawn("s", len(run.long.query), view)
     return run._replace(trace=run.long.rows(rows.start, rows.stop))
 
 
@@ -110,7 +110,7 @@ def overridden(experiment: Experiment, run: Run, name: str, b: int, h: int) -> s
 
 def _panel(experiment: Experiment, run: Run, view: View, name: str, base: Run | None) -> Panel:
     whole = shape(run, name, view.b, view.h)
-    rows, columns = (_window(letter, size, view) for letter, size in zip(AXES[name], whole, strict=True))
+    rows, columns = (drawn(letter, size, view) for letter, size in zip(AXES[name], whole, strict=True))
     values = rows_of(run, name, view.b, view.h, rows)
     if base is not None:
         before = rows_of(base, name, view.b, view.h, rows)
@@ -138,7 +138,12 @@ def _positions(run: Run, name: str) -> str:
     return "alibi" if name == "masked" and run.has_cost else ""
 
 
-def _window(letter: str, size: int, view: View) -> range:
+def drawn(letter: str, size: int, view: View) -> range:
+    """Return which of the `size` rows or columns of an axis are drawn: of a long one of tokens, a window.
+
+    >>> drawn("s", 600, View(from_s=590)), drawn("m", 8, View())
+    (range(576, 600), range(0, 8))
+    """
     if letter not in ("s", "u"):
         return range(size)
     start = max(0, min({"s": view.from_s, "u": view.from_u}[letter], size - TOKENS_SHOWN))

@@ -10,7 +10,7 @@ from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 
-__all__ = ["LANGUAGES", "_", "choose", "current", "n_", "use"]
+__all__ = ["LANGUAGES", "_", "choose", "current", "n_", "tag", "use"]
 
 LANGUAGES = ("en", "zh")
 CATALOGUES = {"zh": Path(__file__).parent / "zh_CN" / "LC_MESSAGES" / "attnviz.po"}
@@ -42,6 +42,15 @@ def current() -> str:
     'en'
     """
     return _language.get()
+
+
+def tag() -> str:
+    """Return the language in use as HTML names it.
+
+    >>> tag()
+    'en'
+    """
+    return {"zh": "zh-CN"}.get(current(), current())
 
 
 def choose(locale: str | None) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from attnviz import locale
 from attnviz.figures.text import visible
 from attnviz.locale import _
 
@@ -35,9 +36,11 @@ def _link() -> Any:
 def copy_link() -> None:
     """Draw the button that copies the address of this view; the page runs again when its theme is switched.
 
-    It brings along the script of the linked hover, which every bridge of the page uses: call it on each page.
+    It says which language the page is in, which Streamlit does not, so that a screen reader pronounces it right. It
+    brings along the script of the linked hover, which every bridge of the page uses: call it on each page.
     """
-    data = {"copy": _("Copy link"), "copied": _("Copied"), "scheme": st.context.theme.type or "light"}
+    data = {"copy": _("Copy link"), "copied": _("Copied"), "lang": locale.tag()}
+    data["scheme"] = st.context.theme.type or "light"
     _link()(key="copy_link", data=data, width="content", on_scheme_change=lambda: None)
 
 

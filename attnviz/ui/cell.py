@@ -117,8 +117,15 @@ def _move(field: str, long: bool) -> None:
     if value is None:
         return
     state.look(**{field: value - 1})
+    _take_along()
     if long and field in ("s", "u"):  # the window goes along
         state.look(**{f"from_{field}": max(0, value - 1 - TOKENS_SHOWN // 2)})
+        st.session_state["_chose_other"] = True
+
+
+def _take_along() -> None:
+    """Let the page run where it offers files, which carry the link to the chosen cell."""
+    if st.session_state.get("home"):
         st.session_state["_chose_other"] = True
 
 
@@ -205,6 +212,7 @@ def _clicked(on_other: Callable[[dict[str, Any]], None] | None) -> None:
             st.session_state["_chose_other"] = True
         return
     st.session_state["_written_out"] = True
+    _take_along()
     name, row, column = cell["name"], int(cell["row"]), int(cell["col"])
     step = STEP_OF[name]
     if name == "key_t":

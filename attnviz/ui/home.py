@@ -11,14 +11,15 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from attnviz import __version__, locale
-from attnviz.experiment import to_query
+from attnviz.experiment import View, to_query
 from attnviz.export.program import About
 from attnviz.figures.layout import names
-from attnviz.figures.panels import within
+from attnviz.figures.panels import drawn, within
 from attnviz.figures.text import cut, visible
 from attnviz.figures.titles import plain_symbol
 from attnviz.limits import TOKENS
 from attnviz.locale import _
+from attnviz.long import Long
 from attnviz.ui import board, state, tables
 from attnviz.ui.compute import Computed
 
@@ -43,16 +44,24 @@ def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], no
     if not expander.open:  # a closed one costs nothing
         return
     with expander:
-        if computed.run.trace is None or computed.run.long is not None:
+        if computed.run.trace is None and computed.run.long is None:
             words = _("A text of more than {n} tokens is not held whole: take its pictures, or shorten it.")
             st.caption(words.format(n=TOKENS))
             return
         if note:
             st.caption(_("What is taken home: {note}.").format(note=note))
-        st.caption(_("Each file carries the link to this view."))
         taken = _taken(computed, blocks, steps, note)
+        if computed.run.long is not None:
+            st.caption(_held(computed.run.long, computed.view))
+        shortened = "without=" in taken.about.link  # as to_query writes it
+        st.caption(
+            _("Each file carries the link to this view, without what is too long for a link.")
+            if shortened
+            else _("Each file carries the link to this view.")
+        )
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            _offer(_("Page that works offline (HTML)"), taken, "html", "text/html", _page)
+            if computed.run.long is None:
+                _offer(_("Page that works offline (HTML)"), taken, "html", "text/html", _page)
             _offer(_("Program in Python (torch alone)"), taken, "py", "text/x-python", _script)
             _offer(_("Notebook"), taken, "ipynb", "application/x-ipynb+json", _notebook)
             _offer(_("All tensors (safetensors)"), taken, "safetensors", "application/octet-stream", _tensors)
@@ -63,17 +72,29 @@ def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], no
             _offer(_("Table (CSV)"), taken, f"{name}.csv", "text/csv", partial(_table, name=name))
 
 
+def _held(held: Long, view: View) -> str:
+    """Say what the files hold of a long text."""
+    rows = drawn("s", len(held.query), view)
+    words = _(
+        "No page is made of so long a text. The program, the notebook and the tensors hold head {h} of sequence {b}: "
+        "its vectors whole, and scores and weights of the query tokens {first} to {last}, which are on screen, with "
+        "all {n} keys. A table holds what is drawn of a matrix."
+    )
+    places = {"first": rows.start + 1, "last": rows.stop, "n": len(held.key)}
+    return words.format(h=held.h + 1, b=held.b + 1, **{name: f"{place:,}" for name, place in places.items()})
+
+
 def _taken(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], note: str) -> Taken:
     view = state.view()
     chosen = {name: getattr(view, name) for name in ("step", "s", "u", "feature")}
     now = computed._replace(view=within(replace(computed.view, **chosen), computed.run))
     # Of a trained model, the text as it was typed: its tokens may be single characters.
     own = computed.experiment.text
-    words = visible(" ".join(computed.run.tokens[computed.view.b]) if own else state.experiment().text)
+    words = " ".join(computed.run.tokens[computed.view.b]) if own else state.experiment().text
     page = urlsplit(st.context.url or "")
     query = to_query(state.experiment(), view)
     link = page._replace(path=page.path or "/", query=query, fragment="").geturl()
-    title = cut(f"attnviz · {words}", 500) + (f" · {note}" if note else "")
+    title = cut(f"attnviz · {visible(words[:500])}", 500) + (f" · {note}" if note else "")
     about = About(title, link, __version__)
     return Taken(now, about, blocks, steps, st.context.theme.type == "dark", state.language())
 
@@ -120,7 +141,7 @@ def _notebook(taken: Taken) -> str:
 def _tensors(taken: Taken) -> bytes:
     from attnviz.export.tensors import safetensors
 
-    return safetensors(taken.about, taken.computed.run)
+    return safetensors(taken.about, taken.computed.run, taken.computed.view)
 
 
 def _table(taken: Taken, name: str) -> str:

@@ -1,8 +1,10 @@
-// The link of a page: a button that copies it, and a page that follows a switch of theme. It stands on every page and
-// never changes, so that Streamlit sends it once: linked.js and pooled.js stand above it, for all bridges of the page.
+// The link of a page: a button that copies it, and a page that says its language and follows a switch of theme. It
+// stands on every page and never changes, so that Streamlit sends it once: linked.js and pooled.js stand above it, for
+// all bridges of the page.
 window.attnviz = { linkPanels };
 
 export default function ({ data, setTriggerValue, parentElement }) {
+  document.documentElement.lang = data.lang; // Streamlit says "en" of every page
   const button = parentElement.querySelector("button") || parentElement.appendChild(document.createElement("button"));
   button.className = "attnviz-copy";
   button.textContent = data.copy;

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from attnviz.experiment import Experiment
 from tests.browser.conftest import OpenApp
-from tests.hostile import SCRIPTS
+from tests.hostile import HOSTILE, SCRIPTS
 
 TEXT = f"我 喜欢 {SCRIPTS[1]} the the"
 
@@ -78,3 +78,43 @@ def test_a_picture_has_the_labels_the_title_and_the_link(open_app: OpenApp, tmp_
     png = take(page, "PNG 2", tmp_path).read_bytes()
     size = [int.from_bytes(png[at : at + 4]) for at in (16, 20)]
     assert png.startswith(b"\x89PNG") and size == [round(2 * float(svg.get(side, 0))) for side in ("width", "height")]
+
+
+# What a page from a file has of its own: two scripts, the link of the view, and nothing that loads or runs more.
+FOREIGN = """() => ({
+    scripts: document.querySelectorAll('script').length,
+    loads: [...document.querySelectorAll('iframe, object, embed, img, link, [src], [action]')].map(e => e.outerHTML),
+    handlers: [...document.querySelectorAll('*')].flatMap(e => e.getAttributeNames()).filter(n => n.startsWith('on')),
+    links: [...document.querySelectorAll('[href]')].map(each => each.getAttribute('href')),
+    pwned: window.__pwned ?? null,
+})"""
+FILES = {
+    "Page that works offline (HTML)": "attnviz.html",
+    "Program in Python (torch alone)": "attnviz.py",
+    "Notebook": "attnviz.ipynb",
+    "All tensors (safetensors)": "attnviz.safetensors",
+    "Table (CSV)": "attnviz.output.csv",
+}
+
+
+def test_a_hostile_text_names_no_file_and_its_page_runs_and_asks_nothing(
+    open_app: OpenApp, browser: Browser, tmp_path: Path
+) -> None:
+    reader = open_app(f"/?{urlencode({'text': ' '.join(HOSTILE), 'tokenizer': 'spaces'})}").unfold("home")
+    assert [take(reader.page, words, tmp_path).name for words in FILES] == list(FILES.values())
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((tmp_path / "attnviz.html").as_uri())
+    expect(page.locator(".js-plotly-plot")).to_have_count(3)
+    for drag in page.locator(".nsewdrag").all()[:4]:
+        drag.hover(force=True)
+    page.get_by_role("spinbutton", name="Row").fill("3")
+    page.keyboard.press("Enter")
+    expect(page.locator("#answer")).to_contain_text("<img/src='x'")
+    found = page.evaluate(FOREIGN)
+    own = {"scripts": 2, "loads": [], "handlers": [], "links": [reader.link()], "pwned": None}
+    assert found == own and asked == [(tmp_path / "attnviz.html").as_uri()]
+    page.evaluate("text => document.body.insertAdjacentHTML('beforeend', text)", SCRIPTS[2])
+    assert page.evaluate(FOREIGN) != own  # what stands open is found
+    page.close()

@@ -6,9 +6,11 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load
 
-from attnviz.experiment import Experiment
+from attnviz import long
+from attnviz.experiment import Experiment, View
 from attnviz.export.program import About
 from attnviz.export.tensors import csv, safetensors
+from attnviz.run import without_trace
 
 ABOUT = About("the title", "http://localhost/?text=x", "1.2.3")
 
@@ -48,3 +50,42 @@ def test_a_spreadsheet_takes_no_name_for_a_formula(name: str) -> None:
 def test_without_a_trace_it_says_so() -> None:
     with pytest.raises(ValueError, match=r"run\.trace must be a trace, not None"):
         safetensors(ABOUT, Experiment("a").run()._replace(trace=None))
+
+
+def test_of_a_long_text_the_vectors_are_whole_and_the_rows_those_on_screen(tmp_path) -> None:
+    text = "\n".join([" ".join(f"w{i * 7 % 97}" for i in range(600)), " ".join(["x"] * 550)])
+    experiment = Experiment(text, n_heads=4, n_kv_heads=2, mask="causal", positions="rope_half", v=(((1, 2, 5), 2.5),))
+    run = long.of(without_trace(experiment), experiment, 1, 2)
+    data = safetensors(ABOUT, run, View(b=1, h=2, from_s=540))
+    found, whole = load(data), experiment.run()
+    trace, rows = whole.trace, slice(540, 564)
+    assert trace is not None and whole.mask is not None
+    expected = {
+        "x": whole.x[1],
+        "w_q": whole.w_q[:, 8:12],
+        "w_k": whole.w_k[:, 4:8],
+        "w_v": whole.w_v[:, 4:8],
+        "query": trace.query[1, 2],
+        "key": trace.key[1, 1],
+        "value": trace.value[1, 1],
+        "mask": whole.mask[1, 0, rows],
+        "scores": trace.scores[1, 2, rows],
+        "scaled": trace.scaled[1, 2, rows],
+        "masked": trace.masked[1, 2, rows],
+        "weights": trace.weights[1, 2, rows],
+        "output": trace.output[1, 2, rows],
+    }
+    assert sorted(found) == sorted(expected)
+    for name, tensor in expected.items():
+        torch.testing.assert_close(found[name], tensor, rtol=1e-5, atol=1e-6)
+    path = tmp_path / "rows.safetensors"
+    path.write_bytes(data)
+    with safe_open(path, "pt") as file:
+        places = {"sequence": "2", "head": "3", "first_query_token": "541", "last_query_token": "564"}
+        assert file.metadata() == {"title": ABOUT.title, "link": ABOUT.link, "version": "attnviz 1.2.3"} | places
+
+
+def test_a_long_text_without_a_mask_has_none_in_the_file() -> None:
+    experiment = Experiment("a " * 600)
+    found = load(safetensors(ABOUT, long.of(without_trace(experiment), experiment, 0, 0)))  # of no view: the first rows
+    assert "mask" not in found and found["weights"].shape == (24, 600)

@@ -101,7 +101,7 @@ class Session:
     def words(self) -> str:
         """All that is said, in Markdown: text, captions, warnings and news."""
         at = self.at
-        kinds: list[Any] = [at.markdown, at.caption, at.warning, at.info, at.error, at.subheader, at.title]
+        kinds: list[Any] = [at.markdown, at.caption, at.warning, at.info, at.error, at.header, at.title]
         return "\n".join(str(element.value) for kind in kinds for element in kind)
 
     def said(self) -> list[str]:

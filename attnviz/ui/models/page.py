@@ -37,7 +37,7 @@ def show(words: str) -> None:
     now = chosen.of(job)
     _guess(reading)
     charts = overview.show(now)
-    st.subheader(_("Layer {layer}, head {head}").format(layer=now.layer + 1, head=now.head + 1), anchor=overview.ANCHOR)
+    st.header(_("Layer {layer}, head {head}").format(layer=now.layer + 1, head=now.head + 1), anchor=overview.ANCHOR)
     chosen.number_boxes(now)
     section = labs.sections(
         step=_("Scores and cells"),

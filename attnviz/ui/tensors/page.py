@@ -46,12 +46,12 @@ def show(words: str) -> None:
     if isinstance(given, str):
         st.warning(given)
         _end()
-    st.subheader(_("Diagnosis"), anchor=False)
+    st.header(_("Diagnosis"), anchor=False)
     diagnosed.show(given)
     if given.n_layers * given.n_heads > 1:
-        st.subheader(_("Every head"), anchor=False)
+        st.header(_("Every head"), anchor=False)
     charts, several = heads.show(given)
-    st.subheader(
+    st.header(
         _("Layer {layer}, head {head}").format(layer=given.layer + 1, head=given.head + 1), anchor=overview.ANCHOR
     )
     with st.container(horizontal=True):
