@@ -118,3 +118,12 @@ def test_a_hostile_text_names_no_file_and_its_page_runs_and_asks_nothing(
     page.evaluate("text => document.body.insertAdjacentHTML('beforeend', text)", SCRIPTS[2])
     assert page.evaluate(FOREIGN) != own  # what stands open is found
     page.close()
+
+
+def test_a_cell_that_is_chosen_while_files_are_offered_is_in_their_link(open_app: OpenApp, tmp_path: Path) -> None:
+    reader = open_app("/").unfold("home")
+    reader.click("scores", "weights", 4, 2)
+    view = reader.state()[1]
+    assert (view.step, view.s, view.u) == ("weights", 4, 2)
+    taken = take(reader.page, "Program in Python (torch alone)", tmp_path).read_text(encoding="utf-8")
+    assert f"# {reader.link()}" in taken.splitlines()
