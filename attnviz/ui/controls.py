@@ -21,7 +21,7 @@ LIVE = "120ms"  # of quiet after a key, before the page follows
 def show() -> DeltaGenerator:
     """Draw the controls that define the experiment, and return their row, which may take some more."""
     _text()
-    row = st.container(horizontal=True, vertical_alignment="bottom")
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="settings")
     with row:
         _number("n_heads", _("Heads"), width=130)
         _choice("mask", _("Mask"), _masks())
