@@ -15,6 +15,7 @@ from attnviz.figures.map_axes import Axes, sum_axes, sums, x_axis, y_axis
 from attnviz.figures.map_places import BAR_STEP, Arrangement, Axis, Map, Place, place, plain
 from attnviz.figures.panels import Panel
 from attnviz.figures.text import number
+from attnviz.figures.titles import sized
 from attnviz.figures.traces import traces
 from attnviz.locale import _
 
@@ -74,7 +75,7 @@ def specify(
 def sentence(map_: Map) -> str:
     """Say in one sentence what a map shows, for those who cannot see it."""
     rows, columns = map_.values.shape
-    words = _("{symbol}, {rows} rows by {columns} columns").format(symbol=plain(map_.title), rows=rows, columns=columns)
+    words = sized(plain(map_.title), rows, columns)
     if map_.scale == "truth":
         return words + _(", 1 in {n} of {all} cells, else 0.").format(n=int(map_.values.sum()), all=rows * columns)
     finite = map_.values[map_.values.isfinite()]

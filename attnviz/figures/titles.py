@@ -8,7 +8,7 @@ from attnviz.figures.panels import AXES, Panel
 from attnviz.figures.text import html, number
 from attnviz.letters import relabel
 from attnviz.limits import NAME_CHARS
-from attnviz.locale import _
+from attnviz.locale import _, n_
 
 SYMBOLS = {
     "x": "X",
@@ -98,13 +98,23 @@ def _rotated(symbol: str) -> str:
     return f"RoPE({symbol[0]}){symbol[1:]}"
 
 
+def sized(symbol: str, rows: int, columns: int) -> str:
+    """Say how large a matrix is, as the beginning of a sentence.
+
+    >>> sized("q", 1, 4)
+    'q, 1 row by 4 columns'
+    """
+    return _("{symbol}, {rows} by {columns}").format(
+        symbol=symbol,
+        rows=n_("{n} row", "{n} rows", rows).format(n=rows),
+        columns=n_("{n} column", "{n} columns", columns).format(n=columns),
+    )
+
+
 def sentence(panel: Panel, tokens: tuple[str, ...]) -> str:
     """Say in one sentence what a panel shows, for those who cannot see it."""
-    rows, columns = panel.shape
     symbol = plain_symbol(panel.name)
-    words = _("{symbol}, {rows} rows by {columns} columns").format(
-        symbol=_rotated(symbol) if panel.positions == "rope" else symbol, rows=rows, columns=columns
-    )
+    words = sized(_rotated(symbol) if panel.positions == "rope" else symbol, *panel.shape)
     finite = [
         (value, i, j)
         for i, row in enumerate(panel.values.tolist())

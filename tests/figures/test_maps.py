@@ -103,7 +103,7 @@ def test_tokens_show_literally_and_a_map_says_its_largest_cell() -> None:
     peaked[1, 4] = 2
     expected = "S_x & y, 5 rows by 5 columns, largest 2.0000 in row 2 “</s>”, column 5 “猫”."
     assert sentence(Map("S", "<b>S<sub>_x</sub></b> &amp; y", peaked, S, U)) == expected
-    assert sentence(Map("S", "S", torch.full((1, 1), -torch.inf), Axis(""), Axis(""))) == "S, 1 rows by 1 columns."
+    assert sentence(Map("S", "S", torch.full((1, 1), -torch.inf), Axis(""), Axis(""))) == "S, 1 row by 1 column."
 
 
 @pytest.mark.parametrize("sums", ["", "rows", "both"])

@@ -134,7 +134,7 @@ def test_a_panel_without_any_finite_number_has_a_sentence() -> None:
     run = experiment.run()
     layout = block_layout(experiment, run, View(), "projections")
     (query,) = [s.panel for s in layout.slots if s.panel.name == "query"]
-    assert sentence(query, run.tokens[0]) == "Q, 2 rows by 1 columns."
+    assert sentence(query, run.tokens[0]) == "Q, 2 rows by 1 column."
 
 
 @pytest.mark.parametrize("step", STEPS)

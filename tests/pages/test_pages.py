@@ -91,7 +91,7 @@ def test_a_block_stands_under_its_einsum_and_every_panel_has_its_sentence(page: 
     charts = session.at.get("plotly_chart")
     for block, chart in zip(BLOCKS[page], charts, strict=True):
         sentences = chart.proto.alt
-        assert sentences.count("rows by") == len(reading.names(session.figures[block]))
+        assert sentences.count(" by ") == len(reading.names(session.figures[block]))
 
 
 @pytest.mark.parametrize("page", PAGES)
