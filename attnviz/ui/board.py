@@ -87,8 +87,8 @@ def heading(block: str) -> str:
 
 
 def _heading(computed: Computed, block: str, view: View, colours: Theme) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**{heading(block)}**", width="content")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"head-{block}"):
+        st.header(heading(block), anchor=False, width="content")
         zoom.offer_whole(f"block-{block}")
         first, *_more = code(STEPS[block][0], computed.experiment, view.letters).splitlines()
         formulas = st.popover(f"`{first}`", type="tertiary", key=f"formulas:{block}", on_change="rerun")
