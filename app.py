@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.locale import _
-from attnviz.ui import header, routing, serving, state, turns
+from attnviz.ui import header, routing, serving, state, turns, untold
 
 
 @turns.in_turn
@@ -39,6 +39,7 @@ def route() -> None:
     state.arrive(page.url_path)
     header.show(page.title)  # stands before torch is loaded
     page.run()
+    untold.told()
 
 
 if __name__ == "__main__":

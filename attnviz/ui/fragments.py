@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 import streamlit as st
 
 from attnviz import locale
-from attnviz.ui import state
+from attnviz.ui import state, untold
 from attnviz.ui.turns import in_turn
 
 Given = ParamSpec("Given")
@@ -30,7 +30,9 @@ def fragment(
         @wraps(show)
         def run(*args: Given.args, **given: Given.kwargs) -> Made:
             locale.use(state.language())  # a fragment runs in a thread of its own
-            return show(*args, **given)
+            made = show(*args, **given)
+            untold.told()
+            return made
 
         return run
 

@@ -17,6 +17,7 @@ from attnviz import locale
 from attnviz.experiment import EDITS, Experiment, View
 from attnviz.limits import UNDO
 from attnviz.links import Notice, read_query
+from attnviz.ui import untold
 
 _HELD = ("experiment", "view", "notices", "past")
 
@@ -67,6 +68,7 @@ def stop() -> NoReturn:
     for key in list(st.session_state):
         if key not in _HELD and not str(key).startswith("_") and key not in drawn:
             del st.session_state[key]
+    untold.told()
     st.stop()
 
 
@@ -169,6 +171,8 @@ def _bind(field: str, source: Any, take: Callable[..., None], worded: bool) -> B
 
 
 def _take_experiment(field: str, key: str) -> None:
+    if untold.is_stale(key):
+        return
     value = st.session_state[key]
     if value is None:  # an emptied number box: the number before it stays
         st.session_state[key] = getattr(experiment(), field)
@@ -180,6 +184,8 @@ def _take_experiment(field: str, key: str) -> None:
 
 
 def _take_view(field: str, key: str) -> None:
+    if untold.is_stale(key):
+        return
     value = st.session_state[key]
     if value is None:
         st.session_state[key] = getattr(view(), field)
@@ -188,6 +194,8 @@ def _take_view(field: str, key: str) -> None:
 
 
 def _take_lab(field: str, key: str) -> None:
+    if untold.is_stale(key):
+        return
     value = st.session_state[key]
     if value is None:
         st.session_state[key] = getattr(view().lab, field)
@@ -201,4 +209,4 @@ def _reseed(*sources: Any) -> None:
     for key in list(st.session_state):
         field = str(key).partition(".")[0]
         if field in values:
-            st.session_state[key] = values[field]
+            untold.give(str(key), values[field])

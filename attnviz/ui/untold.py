@@ -1,0 +1,44 @@
+"""What widgets are to show and the browser has not been told yet.
+
+A browser sends the values of all widgets with each change. Where a preset gave them others, and the reader changes
+something else before the preset is drawn, it sends with that what they showed before: that is no choice of the
+reader's, and must not undo the preset.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+_KEY = "_untold"
+
+
+def give(key: str, value: Any) -> None:
+    """Let a widget show another value than it does."""
+    shown = st.session_state[key]
+    if shown != value:
+        st.session_state.setdefault(_KEY, {})[key] = (shown, value)
+        st.session_state[key] = value
+
+
+def told() -> None:
+    """Note that a run of a page, or of a part of it, has ended: the browser is told what the widgets in it show."""
+    context = get_script_run_ctx()
+    waiting: dict[str, Any] = st.session_state.get(_KEY, {})
+    for key in list(waiting):
+        if context is not None and key in context.shared.widget_user_keys_this_run:
+            del waiting[key]
+
+
+def is_stale(key: str) -> bool:
+    """Say whether a widget has sent what it showed before it was given a value; it then has that value. A callback."""
+    waiting: dict[str, tuple[Any, Any]] = st.session_state.get(_KEY, {})
+    if key not in waiting:
+        return False
+    shown, given = waiting.pop(key)
+    if st.session_state[key] != shown:
+        return False
+    st.session_state[key] = given
+    return True
