@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.locale import _
-from attnviz.ui import header, routing, serving, state, turns, untold
+from attnviz.ui import header, routing, serving, state, turns, widgets
 
 
 @turns.in_turn
@@ -39,7 +39,7 @@ def route() -> None:
     state.arrive(page.url_path)
     header.show(page.title)  # stands before torch is loaded
     page.run()
-    untold.told()
+    widgets.told()
 
 
 if __name__ == "__main__":

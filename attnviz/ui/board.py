@@ -13,7 +13,7 @@ from attnviz.figures.formulas import code, formula
 from attnviz.figures.titles import plain_symbol, sentence
 from attnviz.limits import TOKENS, TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import state, zoom
+from attnviz.ui import state, widgets, zoom
 from attnviz.ui.chart import Specified
 from attnviz.ui.compute import Computed
 
@@ -126,5 +126,5 @@ def windows(computed: Computed) -> None:
 
 
 def _move(field: str, key: str) -> None:
-    if st.session_state[key] is not None:
-        state.look(**{field: st.session_state[key] - 1})
+    if widgets.sent(key) is not None:
+        state.look(**{field: widgets.sent(key) - 1})

@@ -21,7 +21,7 @@ from attnviz.figures.titles import role
 from attnviz.letters import relabel
 from attnviz.limits import NAME_CHARS, TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import bridge, sentences, state, terms, zoom
+from attnviz.ui import bridge, sentences, state, terms, widgets, zoom
 from attnviz.ui.board import Charts, current_theme
 from attnviz.ui.compute import Computed
 from attnviz.ui.fragments import fragment
@@ -78,7 +78,7 @@ def _dock(
 
 
 def _write_out() -> None:
-    st.session_state["_written_out"] = st.session_state["written_out"]
+    st.session_state["_written_out"] = bool(widgets.sent("written_out"))
 
 
 def _choose(computed: Computed, view: View, steps: tuple[str, ...]) -> None:
@@ -113,7 +113,7 @@ def _shape(computed: Computed, view: View) -> tuple[int, int]:
 
 
 def _move(field: str, long: bool) -> None:
-    value = st.session_state[f"at:{field}"]
+    value = widgets.sent(f"at:{field}")
     if value is None:
         return
     state.look(**{field: value - 1})

@@ -8,13 +8,14 @@ from dataclasses import replace
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.experiment import CHOICES
+from attnviz.experiment import CHOICES, Experiment
 from attnviz.figures.text import markdown
 from attnviz.limits import LIMITS, TEXT_CHARS
 from attnviz.locale import _
 from attnviz.presets import PRESETS, preset
-from attnviz.ui import state
+from attnviz.ui import state, widgets
 
+_GIVEN = "_text_given"  # the key of: a text was put into the box, which has not been drawn since
 LIVE = "120ms"  # of quiet after a key, before the page follows
 
 
@@ -41,6 +42,7 @@ def text(examples: Sequence[str]) -> None:
 
 
 def _text(texts: Sequence[str] = ()) -> None:
+    st.session_state[_GIVEN] = False
     several = st.session_state.setdefault("_several", "\n" in state.experiment().text)
     st.session_state.setdefault("several", several)
     if several:
@@ -81,13 +83,16 @@ def _seed_text(key: str) -> None:
 
 
 def _take_text(key: str) -> None:
-    text = st.session_state[key] or ""
+    if st.session_state.get(_GIVEN):  # the other box, or a preset, has its place already
+        return
+    text = widgets.sent(key) or ""
     st.session_state["_text_cut"] = len(text) > TEXT_CHARS
     state.change(replace(state.experiment(), text=text[:TEXT_CHARS]))
 
 
 def _switch_box() -> None:
     """Carry the text over to the other box: a line of text has no borders, so that they become spaces there."""
+    _take_text("text_area" if st.session_state["_several"] else "text_line")  # what was typed and not sent comes along
     text = state.experiment().text
     st.session_state["_several"] = st.session_state["several"]
     if st.session_state["several"]:
@@ -96,24 +101,26 @@ def _switch_box() -> None:
     else:
         st.session_state["_lines"] = text
         text = " ".join(text.splitlines())
-    state.change(replace(state.experiment(), text=text))
-    for key in ("text_line", "text_area"):
-        st.session_state.pop(key, None)
+    _give_text(replace(state.experiment(), text=text))
 
 
 def _take_preset(code: str) -> None:
     chosen = preset(code)
-    state.change(chosen)
     st.session_state["_several"] = st.session_state["several"] = "\n" in chosen.text
-    for key in ("text_line", "text_area"):
-        st.session_state.pop(key, None)
+    _give_text(chosen)
 
 
 def _take_example(words: str) -> None:
-    state.change(replace(state.experiment(), text=words))
     st.session_state["_several"] = st.session_state["several"] = False
+    _give_text(replace(state.experiment(), text=words))
+
+
+def _give_text(new: Experiment) -> None:
+    """Put an experiment in place, and its text into whichever box is drawn next."""
+    state.change(new)
     for key in ("text_line", "text_area"):
         st.session_state.pop(key, None)
+    st.session_state[_GIVEN] = True
 
 
 def _more() -> None:
@@ -147,7 +154,7 @@ def _mask_sizes() -> None:
 
 
 def _take_groups() -> None:
-    groups = st.session_state["n_kv_heads"]
+    groups = widgets.sent("n_kv_heads")
     state.change(replace(state.experiment(), n_kv_heads=groups if groups != state.experiment().n_heads else None))
 
 

@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 import streamlit as st
 
 from attnviz import locale
-from attnviz.ui import state, untold
+from attnviz.ui import state, widgets
 from attnviz.ui.turns import in_turn
 
 Given = ParamSpec("Given")
@@ -31,7 +31,7 @@ def fragment(
         def run(*args: Given.args, **given: Given.kwargs) -> Made:
             locale.use(state.language())  # a fragment runs in a thread of its own
             made = show(*args, **given)
-            untold.told()
+            widgets.told()
             return made
 
         return run

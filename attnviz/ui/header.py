@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz import locale
 from attnviz.locale import _
-from attnviz.ui import state
+from attnviz.ui import state, widgets
 
 NAMES = {"en": "English", "zh": "中文"}
 # The picture of the tab: a causal map. The browser draws it anew with every change of the address, an emoji in 2 ms.
@@ -38,4 +38,4 @@ def show(title: str) -> None:
 
 
 def _take_language() -> None:
-    state.look(lang=st.session_state["language"])
+    state.look(lang=widgets.sent("language"))

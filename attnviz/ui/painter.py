@@ -23,7 +23,7 @@ from attnviz.labs.masks import segment_ids
 from attnviz.letters import relabel
 from attnviz.limits import DRAWN, LIMITS, UNDO
 from attnviz.locale import _
-from attnviz.ui import compute, labs, state
+from attnviz.ui import compute, labs, state, widgets
 from attnviz.ui.compute import Computed
 
 GRID = "mask"  # the name of the map that is painted on
@@ -191,6 +191,6 @@ def _by_keyboard(computed: Computed, seen: Tensor) -> None:
 
 
 def _move(letter: str, key: str) -> None:
-    value = st.session_state[key]
+    value = widgets.sent(key)
     if value is not None:
         state.look(**{letter: value - 1})

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz import locale
 from attnviz.locale import _
-from attnviz.ui import state
+from attnviz.ui import state, widgets
 
 
 class Question(NamedTuple):
@@ -71,8 +71,8 @@ def progress(*numbers: int) -> None:
 
 
 def _guess(number: int, key: str) -> None:
-    if st.session_state[key] is not None:
-        st.session_state["_answers"][number] = st.session_state[key]
+    if widgets.sent(key) is not None:
+        st.session_state["_answers"][number] = widgets.sent(key)
         _reveal(number)
 
 

@@ -17,7 +17,7 @@ from attnviz import locale
 from attnviz.experiment import EDITS, Experiment, View
 from attnviz.limits import UNDO
 from attnviz.links import Notice, read_query
-from attnviz.ui import untold
+from attnviz.ui import widgets
 
 _HELD = ("experiment", "view", "notices", "past")
 
@@ -68,7 +68,7 @@ def stop() -> NoReturn:
     for key in list(st.session_state):
         if key not in _HELD and not str(key).startswith("_") and key not in drawn:
             del st.session_state[key]
-    untold.told()
+    widgets.told()
     st.stop()
 
 
@@ -171,9 +171,9 @@ def _bind(field: str, source: Any, take: Callable[..., None], worded: bool) -> B
 
 
 def _take_experiment(field: str, key: str) -> None:
-    if untold.is_stale(key):
+    if widgets.is_stale(key):
         return
-    value = st.session_state[key]
+    value = widgets.sent(key)
     if value is None:  # an emptied number box: the number before it stays
         st.session_state[key] = getattr(experiment(), field)
         return
@@ -184,9 +184,9 @@ def _take_experiment(field: str, key: str) -> None:
 
 
 def _take_view(field: str, key: str) -> None:
-    if untold.is_stale(key):
+    if widgets.is_stale(key):
         return
-    value = st.session_state[key]
+    value = widgets.sent(key)
     if value is None:
         st.session_state[key] = getattr(view(), field)
     else:
@@ -194,9 +194,9 @@ def _take_view(field: str, key: str) -> None:
 
 
 def _take_lab(field: str, key: str) -> None:
-    if untold.is_stale(key):
+    if widgets.is_stale(key):
         return
-    value = st.session_state[key]
+    value = widgets.sent(key)
     if value is None:
         st.session_state[key] = getattr(view().lab, field)
     else:
@@ -209,4 +209,4 @@ def _reseed(*sources: Any) -> None:
     for key in list(st.session_state):
         field = str(key).partition(".")[0]
         if field in values:
-            untold.give(str(key), values[field])
+            widgets.give(str(key), values[field])

@@ -15,7 +15,7 @@ from attnviz.figures.maps import Map, sentence, specify
 from attnviz.figures.text import markdown, visible
 from attnviz.letters import relabel
 from attnviz.locale import _
-from attnviz.ui import bridge, state
+from attnviz.ui import bridge, state, widgets
 from attnviz.ui.board import CONFIG, Charts, current_theme
 from attnviz.ui.chart import Specified
 from attnviz.ui.compute import Computed
@@ -50,7 +50,7 @@ def sections(**words: str) -> str:
 
 
 def _take_section(key: str) -> None:
-    state.set_lab(section=st.session_state[key])
+    state.set_lab(section=widgets.sent(key))
 
 
 def maps(

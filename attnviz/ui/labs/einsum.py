@@ -12,7 +12,7 @@ from attnviz.labs.equations import EquationError, Problem, SizesError, own_tenso
 from attnviz.letters import LETTERS, relabel
 from attnviz.limits import TEXTS
 from attnviz.locale import _
-from attnviz.ui import labs, state
+from attnviz.ui import labs, state, widgets
 from attnviz.ui.compute import Computed
 from attnviz.ui.controls import LIVE
 from attnviz.ui.labs import einsum_letters, einsum_maps, einsum_terms, einsum_words
@@ -135,13 +135,13 @@ def _type_sizes() -> None:
 
 
 def _take_start() -> None:
-    if chosen := st.session_state["start"]:
+    if chosen := widgets.sent("start"):
         state.set_lab(equation=chosen, at="")
 
 
 def _take_equation() -> None:
     """Take what was typed; an element of a result with other letters is not this one's."""
-    typed, lab = st.session_state["equation"], state.view().lab
+    typed, lab = widgets.sent("equation"), state.view().lab
     before, after = _output(lab.equation), _output(typed)
     state.set_lab(equation=typed, at=lab.at if before is None or after in (None, before) else "")
 

@@ -12,7 +12,7 @@ from attnviz.figures.colours import Theme
 from attnviz.figures.text import html
 from attnviz.labs.equations import Problem, source
 from attnviz.locale import _
-from attnviz.ui import state
+from attnviz.ui import state, widgets
 from attnviz.ui.board import current_theme
 
 CODE = (
@@ -73,7 +73,7 @@ def choose(problem: Problem, letters: Letters) -> None:
 
 
 def _take() -> None:
-    state.set_lab(lit=st.session_state["letter"] or "")
+    state.set_lab(lit=widgets.sent("letter") or "")
 
 
 def formula(problem: Problem, letters: Letters) -> str:

@@ -15,7 +15,7 @@ from attnviz.labs.heads import cross
 from attnviz.letters import relabel
 from attnviz.limits import TEXTS, TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import labs, state
+from attnviz.ui import labs, state, widgets
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed, kept
 from attnviz.ui.controls import LIVE
@@ -151,4 +151,4 @@ def _windows(computed: Computed, n: int, m: int) -> Computed:
 
 
 def _move(field: str, key: str) -> None:
-    state.look(**{field: st.session_state[key] - 1})
+    state.look(**{field: widgets.sent(key) - 1})

@@ -19,7 +19,7 @@ from attnviz.figures.titles import role
 from attnviz.labs.positions import ADDED, ROTATIONS, Head, attend, picture
 from attnviz.letters import relabel
 from attnviz.locale import _
-from attnviz.ui import controls, labs, state
+from attnviz.ui import controls, labs, state, widgets
 from attnviz.ui.compute import Computed
 
 
@@ -84,7 +84,7 @@ def choose() -> None:
 
 
 def _take(key: str) -> None:
-    state.change(replace(state.experiment(), positions=st.session_state[key]))
+    state.change(replace(state.experiment(), positions=widgets.sent(key)))
 
 
 def say(shown: Head) -> None:
@@ -157,5 +157,5 @@ def pick(computed: Computed) -> tuple[int, int]:
 
 
 def _pick(letter: str, key: str) -> None:
-    if st.session_state[key] is not None:
-        state.look(**{letter: st.session_state[key] - 1})
+    if widgets.sent(key) is not None:
+        state.look(**{letter: widgets.sent(key) - 1})

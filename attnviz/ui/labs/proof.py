@@ -13,7 +13,7 @@ from attnviz.figures.text import html, markdown, number
 from attnviz.labs.proof import along, knock_out, movement
 from attnviz.letters import relabel
 from attnviz.locale import _
-from attnviz.ui import labs, state
+from attnviz.ui import labs, state, widgets
 from attnviz.ui.board import Charts
 from attnviz.ui.compute import Computed
 
@@ -93,7 +93,7 @@ def choose_knocked() -> None:
 
 
 def _move(letter: str) -> None:
-    value = st.session_state[f"edge:{letter}"]
+    value = widgets.sent(f"edge:{letter}")
     if value is not None:
         state.look(**{letter: value - 1})
 

@@ -15,7 +15,7 @@ from attnviz.figures.text import number
 from attnviz.labs.roles import Product, product
 from attnviz.limits import LIMITS, TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import labs, state
+from attnviz.ui import labs, state, widgets
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed
 from attnviz.ui.labs import roles
@@ -117,5 +117,5 @@ def _singular_table(values: list[float]) -> pd.DataFrame:
 
 
 def _take_d_k() -> None:
-    if st.session_state["try:d_k"] is not None:
-        state.change(replace(state.experiment(), d_k=st.session_state["try:d_k"]))
+    if widgets.sent("try:d_k") is not None:
+        state.change(replace(state.experiment(), d_k=widgets.sent("try:d_k")))

@@ -17,7 +17,7 @@ from attnviz.labs.softmax import Row, error, failure, row
 from attnviz.letters import relabel
 from attnviz.limits import LIMITS, TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import labs, state
+from attnviz.ui import labs, state, widgets
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed
 
@@ -86,7 +86,7 @@ def short(value: float, digits: int = 3) -> str:
 
 
 def _move() -> None:
-    value = st.session_state["at:s"]
+    value = widgets.sent("at:s")
     if value is not None:
         state.look(s=value - 1)
 

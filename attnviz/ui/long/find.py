@@ -14,6 +14,7 @@ from attnviz.locale import _, n_
 from attnviz.long import Long
 from attnviz.long_search import around, places
 from attnviz.tokenizers import tokenize
+from attnviz.ui import widgets
 from attnviz.ui.compute import Computed
 from attnviz.ui.long import go
 
@@ -77,7 +78,7 @@ def _seek(held: Long, seek: Callable[[Sequence[str]], list[int]], split: str) ->
 
 
 def _go(held: Long) -> None:
-    _go_to(held, st.session_state["place"])
+    _go_to(held, widgets.sent("place"))
 
 
 def _go_to(held: Long, s: int | None) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from attnviz.figures.pooled_scale import KINDS, choose
 from attnviz.locale import _
-from attnviz.ui import state
+from attnviz.ui import state, widgets
 from attnviz.ui.long import map_kept, map_window
 from attnviz.ui.long.map_source import Source
 from attnviz.ui.long.map_window import LEAST, STEP, Window
@@ -92,7 +92,7 @@ def _by_keyboard(source: Source, window: Window) -> None:
 
 
 def _type(source: Source, window: Window, axis: int, side: int, key: str) -> None:
-    value = st.session_state[key]
+    value = widgets.sent(key)
     if value is None:
         return
     n = (source.n_query, source.n_key)[axis]

@@ -13,7 +13,7 @@ from attnviz.models import hub, registry
 from attnviz.models.hub import PREFIX
 from attnviz.models.model import ModelInfo
 from attnviz.models.refusals import Refused
-from attnviz.ui import controls, state
+from attnviz.ui import controls, state, widgets
 from attnviz.ui.controls import LIVE
 from attnviz.ui.models import waiting
 from attnviz.ui.models.jobs import Wanted
@@ -72,7 +72,7 @@ def _choose(cards: dict[str, ModelInfo], kind: str) -> None:
 
 
 def _take(key: str) -> None:
-    kind = st.session_state[key]
+    kind = widgets.sent(key)
     if kind == PREFIX:
         kind += st.session_state.get("_hub_name", "")
     state.set_lab(model=kind, layer=0, head=0, silenced="")
@@ -95,7 +95,7 @@ def _name_it(code: str, card: ModelInfo) -> None:
 
 
 def _load() -> None:
-    name = (st.session_state["hub_name"] or "").strip()
+    name = (widgets.sent("hub_name") or "").strip()
     st.session_state["_hub_name"] = name
     st.session_state.setdefault("_hub_asked", set()).add(PREFIX + name)
     changed = {} if state.view().lab.model == PREFIX + name else {"layer": 0, "head": 0, "silenced": ""}

@@ -19,7 +19,7 @@ from attnviz.locale import _, n_
 from attnviz.models.heads import Overview
 from attnviz.models.reading import Guess, LayerRead, Part, Reading
 from attnviz.models.tokens import Token, shown
-from attnviz.ui import state
+from attnviz.ui import state, widgets
 from attnviz.ui.board import Charts
 from attnviz.ui.compute import Computed
 from attnviz.ui.models.jobs import Job
@@ -138,7 +138,7 @@ def box(words: str, field: str, at: int, size: int) -> None:
 
 
 def _move(field: str, key: str) -> None:
-    value = st.session_state[key]
+    value = widgets.sent(key)
     if value is not None:
         state.set_lab(**{field: value - 1})
 
@@ -198,6 +198,6 @@ def token_boxes(computed: Computed, keys: tuple[str, ...], letters: str = "su") 
 
 
 def _look(letter: str, key: str) -> None:
-    value = st.session_state[key]
+    value = widgets.sent(key)
     if value is not None:
         state.look(**{letter: value - 1})

@@ -16,7 +16,7 @@ from attnviz.figures.text import bold, html
 from attnviz.figures.titles import plain_symbol
 from attnviz.limits import TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import board, labs, state, terms
+from attnviz.ui import board, labs, state, terms, widgets
 from attnviz.ui.board import Charts, current_theme
 from attnviz.ui.compute import Computed
 from attnviz.ui.models.chosen import Chosen, Shown, stand_in, token_boxes
@@ -118,7 +118,7 @@ def windows(queries: Sequence[str], keys: Sequence[str], computed: Computed) -> 
 
 
 def _move(field: str, key: str) -> None:
-    state.look(**{field: st.session_state[key] - 1})
+    state.look(**{field: widgets.sent(key) - 1})
 
 
 def _maps(chosen: Chosen) -> list[Map]:

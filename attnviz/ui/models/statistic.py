@@ -12,7 +12,7 @@ from attnviz.figures.text import number
 from attnviz.limits import LIMITS
 from attnviz.locale import _
 from attnviz.models.heads import Overview
-from attnviz.ui import state
+from attnviz.ui import state, widgets
 
 UNITS = ("entropy", "distance")  # which are no shares
 _STEP = 0.01
@@ -133,7 +133,7 @@ def _limits(name: str, high: float) -> None:
 
 
 def _narrow(key: str, high: float) -> None:
-    low, top = st.session_state[key]
+    low, top = widgets.sent(key)
     state.set_lab(least=low, most=top if top < high else LIMITS["most"].default)
 
 
@@ -143,7 +143,7 @@ def _show_all() -> None:
 
 def _take(key: str, before: str) -> None:
     """Choose another statistic: limits of shares stay among shares, those of nats and tokens mean nothing elsewhere."""
-    name = st.session_state[key]
+    name = widgets.sent(key)
     if name in UNITS or before in UNITS:
         _show_all()
     state.set_lab(statistic=name)

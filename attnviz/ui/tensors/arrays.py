@@ -11,7 +11,7 @@ from attnviz.limits import TEXTS
 from attnviz.locale import _
 from attnviz.models.files_axes import Brought, bring, readings
 from attnviz.models.files_mask import Misfit
-from attnviz.ui import state
+from attnviz.ui import state, widgets
 from attnviz.ui.models import chosen
 from attnviz.ui.tensors import assumed, meant, words
 from attnviz.ui.tensors import held as tensors
@@ -103,7 +103,7 @@ def _describe(name: str, held: Held) -> str:
 
 
 def _correct(role: str, key: str) -> None:
-    tensors.correct(role, st.session_state[key] or None)
+    tensors.correct(role, widgets.sent(key) or None)
 
 
 def _unused(held: Held, taken: dict[str, str | None]) -> None:
@@ -134,7 +134,7 @@ def _axes(ways: tuple[str, ...], arrays: dict[str, Tensor]) -> str:
 
 
 def _take_axes(key: str) -> None:
-    state.set_lab(axes=st.session_state[key], layer=0, head=0, sample=0)
+    state.set_lab(axes=widgets.sent(key), layer=0, head=0, sample=0)
 
 
 def _ways(vectors: bool) -> dict[str, str]:

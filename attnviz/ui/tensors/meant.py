@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attnviz.limits import LIMITS
 from attnviz.locale import _
-from attnviz.ui import state
+from attnviz.ui import state, widgets
 
 
 def show(arrays: dict[str, Tensor], axes: str) -> None:
@@ -54,6 +54,6 @@ def _number(field: str, words: str, shown: str | None = None) -> None:
 
 
 def _take(field: str, key: str) -> None:
-    value = st.session_state[key]
+    value = widgets.sent(key)
     if value is not None:
         state.set_lab(**{field: value})

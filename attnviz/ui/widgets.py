@@ -1,4 +1,4 @@
-"""What widgets are to show and the browser has not been told yet.
+"""What widgets send, and what they are to show and the browser has not been told yet.
 
 A browser sends the values of all widgets with each change. Where a preset gave them others, and the reader changes
 something else before the preset is drawn, it sends with that what they showed before: that is no choice of the
@@ -38,7 +38,20 @@ def is_stale(key: str) -> bool:
     if key not in waiting:
         return False
     shown, given = waiting.pop(key)
-    if st.session_state[key] != shown:
+    if sent(key) != shown:
         return False
     st.session_state[key] = given
     return True
+
+
+def sent(key: str) -> Any:
+    """Return what the widget of this key has sent, None where nothing came. Callbacks read it here.
+
+    A tap outside a box commits it and does what was tapped, both at once: the page may have been left, and the key
+    forgotten, before what was typed comes. Streamlit then still has it under the widget's own id, in its own place.
+    """
+    if key in st.session_state:
+        return st.session_state[key]
+    context = get_script_run_ctx()
+    states = {} if context is None else context.session_state._state._new_widget_state
+    return next((states[name] for name in states if name.endswith(f"-{key}")), None)
