@@ -9,7 +9,6 @@ from attnviz.ui import header, routing, serving, state, turns, widgets
 @turns.in_turn
 def route() -> None:
     """Run a session: draw what every page has, then the page that is asked for."""
-    st.set_page_config(page_title="attnviz", page_icon=header.ICON, layout="wide")
     state.begin()
     page = st.navigation(
         {
@@ -35,6 +34,7 @@ def route() -> None:
         },
         position="top",
     )
+    st.set_page_config(page_title=f"{page.title} · attnviz", page_icon=header.ICON, layout="wide")
     routing.once()
     state.arrive(page.url_path)
     header.show(page.title)  # stands before torch is loaded

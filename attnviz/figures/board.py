@@ -16,6 +16,7 @@ from attnviz.figures.layout import Layout, Slot, names, numbered, place, stack
 from attnviz.figures.panels import AXES, Panel, panels
 from attnviz.figures.titles import title
 from attnviz.figures.traces import SHARES, traces
+from attnviz.limits import TOKENS
 from attnviz.locale import _
 
 SCALES = ("value", "share", "score")  # in the order of their numbers
@@ -67,7 +68,7 @@ def specify(
         for n, slot in numbered(layout, first):
             shown = (zoom or {}).get(n)
             cell = layout.cell * slot.panel.values.shape[1] / (shown[1] - shown[0]) if shown else layout.cell
-            data += traces(slot, n, cell, theme, bars[_scale(slot.panel, difference)])
+            data += traces(slot, n, cell, theme, bars[_scale(slot.panel)])
             axes["xaxis" + n] = x_axis(slot, n, layout, tokens, view, theme)
             axes["yaxis" + n] = y_axis(slot, n, layout, tokens, view, theme)
             if shown:
@@ -75,7 +76,8 @@ def specify(
             words = title(slot.panel, experiment, run, view, theme, difference)
             notes.append(note(words, slot.left, slot.title, layout.width, layout.height, theme))
         share_axes(layout, first, axes)
-        axes |= _colour_bars(layout, theme, difference, bars, run.long is not None)
+        long = run.long is not None or len(tokens) > TOKENS
+        axes |= _colour_bars(layout, theme, difference, bars, long)
         first += len(layout.slots)
     return frame(data, axes, notes, stacked[0].width, stacked[0].height, theme)
 
@@ -94,14 +96,29 @@ def hover_panels(layout: Layout) -> list[dict[str, Any]]:
     ]
 
 
-def _scale(panel: Panel, difference: bool) -> str:
+def _scale(panel: Panel) -> str:
     """The scale that colours a panel.
 
     Scores have one of their own: they are sums over k, beside which the numbers of queries and keys would be pale.
     """
-    if panel.name in SHARES and not difference:
+    if panel.name in SHARES:
         return "share"
     return "score" if panel.name in ("scores", "masked") else "value"
+
+
+def _words(difference: bool, long: bool) -> dict[str, str]:
+    """What the bar of each scale says."""
+    if difference:
+        return {
+            "value": _("difference from the unedited run"),
+            "score": _("difference of the scores"),
+            "share": _("difference of the weights"),
+        }
+    return {
+        "value": _("value, symmetric about 0"),
+        "score": _("score, symmetric about 0"),
+        "share": _("weight, 0 to the largest here") if long else _("weight, 0 to 1"),
+    }
 
 
 def _colour_bars(layout: Layout, theme: Theme, difference: bool, names_: Mapping[str, str], long: bool) -> Axes:
@@ -109,28 +126,22 @@ def _colour_bars(layout: Layout, theme: Theme, difference: bool, names_: Mapping
 
     Of a long text a weight of 1 is rare, and up to 1 a window would be blank: its scale ends at the largest weight.
     """
-    words = {
-        "value": _("value, symmetric about 0"),
-        "score": _("score, symmetric about 0"),
-        "share": _("weight, 0 to 1") if not long else _("weight, 0 to the largest here"),
-    }
-    bars: Axes = {}
-    for scale, slots in _by_scale(layout, difference).items():
-        most = max(float(np.abs(s.panel.values[np.isfinite(s.panel.values)]).max(initial=0.0)) for s in slots)
-        most = 1.0 if scale == "share" and not long else most or 1.0
-        said = _("difference from the unedited run") if difference else words[scale]
-        least, colours = (0.0, theme.share) if scale == "share" else (-most, theme.signed)
-        x, y = _bar_place(layout, scale, slots)
-        placed = bar(said, x, y, layout.width, layout.height)
-        bars[names_[scale]] = {"cmin": least, "cmax": most, "colorscale": colours} | placed
+    words, bars = _words(difference, long), {}
+    for scale, slots in _by_scale(layout).items():
+        most = max(float(np.abs(s.panel.values[np.isfinite(s.panel.values)]).max(initial=0.0)) for s in slots) or 1.0
+        signed = scale != "share" or difference
+        if not signed and not long:
+            most = 1.0
+        limits = {"cmin": -most if signed else 0.0, "cmax": most, "colorscale": theme.signed if signed else theme.share}
+        bars[names_[scale]] = limits | bar(words[scale], *_bar_place(layout, scale, slots), layout.width, layout.height)
     return bars
 
 
-def _by_scale(layout: Layout, difference: bool) -> dict[str, list[Slot]]:
+def _by_scale(layout: Layout) -> dict[str, list[Slot]]:
     found: dict[str, list[Slot]] = {}
     for slot in layout.slots:
         if slot.panel.name != "row_sums":
-            found.setdefault(_scale(slot.panel, difference), []).append(slot)
+            found.setdefault(_scale(slot.panel), []).append(slot)
     return found
 
 

@@ -12,6 +12,7 @@ from attnviz.figures.colours import Theme
 from attnviz.figures.text import html
 
 FONT = '"Source Sans", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif'  # as .streamlit/config.toml
+BAR_EDGE = 12.0  # pixels from the figure's edge at least: Plotly leaves out a number that would reach beyond it
 NOWHERE = "rgba(0,0,0,0)"
 
 
@@ -74,7 +75,7 @@ def bar(words: str, x: float, y: float, width: float, height: float) -> dict[str
     return {
         "colorbar": {
             "orientation": "h",
-            "x": x / width,
+            "x": max(x, BAR_EDGE) / width,
             "xanchor": "left",
             "xpad": 0,
             "y": 1 - y / height,

@@ -123,6 +123,24 @@ def test_weights_run_from_0_to_1_and_signed_values_are_symmetric(block: str, the
     assert all(bar["title"]["text"] for bar in bars)
 
 
+def test_differences_of_scores_and_of_weights_have_scales_of_their_own() -> None:
+    edited = Experiment(CAT, mask="causal").with_cell("x", (0, 1, 1), 5.0)
+    figure = reading.board(edited, "scores", base=edited.unedited().run())
+    for name in ("scores", "weights", "query"):
+        scale = figure["layout"][reading.panel(figure, name)["coloraxis"]]
+        shown = np.abs(reading.z(figure, name)).max()
+        assert scale["cmin"] == -scale["cmax"] and scale["colorscale"] == [list(stop) for stop in LIGHT.signed]
+        assert scale["cmax"] == pytest.approx(shown) or (name != "weights" and scale["cmax"] > shown)
+    words = {v["colorbar"]["title"]["text"] for k, v in figure["layout"].items() if k.startswith("coloraxis")}
+    assert words == {"difference from the unedited run", "difference of the scores", "difference of the weights"}
+
+
+def test_the_weights_of_a_long_text_are_not_blank() -> None:
+    figure = reading.board(Experiment(" ".join(f"w{i}" for i in range(600))), "output")
+    scale = figure["layout"][reading.panel(figure, "weights")["coloraxis"]]
+    assert scale["cmax"] == pytest.approx(reading.z(figure, "weights").max()) and scale["cmax"] < 0.1
+
+
 @pytest.mark.parametrize("text", ["a", "a b c", " ".join("abcdefghijklmnopqrstuvwx")])
 @pytest.mark.parametrize("d", [1, 4, 64])
 def test_the_bars_of_the_scores_cover_no_panel_and_no_other_bar(text: str, d: int) -> None:

@@ -280,7 +280,7 @@ def test_a_bad_file_is_one_sentence_and_the_session_lives(file: str) -> None:
 
 def test_numbers_that_cannot_be_computed_with_are_said() -> None:
     session = Bringing().drop(("mine.npz", npz(q=Q * math.nan, k=K, weights=RIGHT.weights)))
-    assert session.sound() and "query Q holds 80 numbers that are NaN or infinite" in session.words()
+    assert session.sound() and "query Q holds NaN or infinite numbers, 80 of them" in session.words()
     session.press("remove:0").drop(("w.npz", npz(weights=-RIGHT.weights)))
     assert session.sound() and "**Negative weights**" in session.words()
 

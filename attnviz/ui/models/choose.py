@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.figures.text import markdown
 from attnviz.limits import TEXTS
-from attnviz.locale import _
+from attnviz.locale import _, n_
 from attnviz.models import hub, registry
 from attnviz.models.hub import PREFIX
 from attnviz.models.model import ModelInfo
@@ -149,7 +149,7 @@ def _describe(card: ModelInfo) -> None:
         "decoder": _("decoder: a token sees those before it"),
         "encoder-decoder": _("encoder and decoder"),
     }
-    said = [kinds[card.kind], _("{layers} layers × {heads} heads").format(layers=card.layers, heads=card.heads)]
+    said = [kinds[card.kind], _sizes(card.layers, card.heads)]
     if card.kv_heads != card.heads:
         said.append(_("{n} key-value heads").format(n=card.kv_heads))
     said.append(f"d_model {card.d_model}" if card.d_model else "")
@@ -169,3 +169,8 @@ def _examples(code: str) -> tuple[str, ...]:
         "the cat the dog the cat the",
         "我喜欢吃猫粮 🙂 naïve café",
     )
+
+
+def _sizes(layers: int, heads: int) -> str:
+    named = n_("{n} layer", "{n} layers", layers).format(n=layers), n_("{n} head", "{n} heads", heads).format(n=heads)
+    return " × ".join(named)

@@ -76,7 +76,7 @@ def _misfits() -> dict[str, str]:
             "{name} has {got} layers and sequences, and {expected} were expected: choose another array or other axes."
         ),
         "merged": _("{name} has {got} features, which {heads} heads cannot share evenly: set the number of heads."),
-        "finite": _("{name} holds {n} numbers that are NaN or infinite: nothing can be computed from them."),
+        "finite": _("{name} holds NaN or infinite numbers, {n} of them: nothing can be computed from it."),
         "shape": _("{name} has the shape {got}, and {expected} was expected: choose another array or other axes."),
         "values": _("There is an output and no values to compute it from: choose which array is V."),
         "mask": _("The mask has the shape {got}, which does not fit {expected} query and key tokens: choose another."),
