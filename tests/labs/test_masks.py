@@ -107,7 +107,7 @@ def test_after_the_softmax_a_row_sums_to_1_less_what_hidden_keys_had(case: Case)
     found = hide(*case, after=True)
     taken = unmasked.masked_fill(case.mask, 0).sum(-1)
     torch.testing.assert_close(found.weights.sum(-1).double(), 1 - taken, atol=1e-6, rtol=0)
-    assert found.weights[0].sum() < 1
+    assert found.weights[0].sum() < 1 or taken[0] < 1e-6  # a hidden key may have had less than float32 can tell of 1
     torch.testing.assert_close(found.output, found.weights @ case.value)
 
 
