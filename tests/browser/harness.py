@@ -155,8 +155,9 @@ IDLE = """quiet => {
         && !(window.lastSaid >= (window.lastHeard ?? 0));
     const now = performance.now();
     if (!idle) { window.idleSince = undefined; return false; }
-    window.idleSince ??= now;
-    return now - window.idleSince >= quiet;
+    if (window.idleSince === undefined) { window.idleSince = now; window.idleLooks = 0; }
+    // A page that was too busy to look for so long is not at rest: what it had to send may come after this look.
+    return ++window.idleLooks > quiet / 50 && now - window.idleSince >= quiet;
 }"""
 
 
