@@ -7,6 +7,7 @@ follows from them, a few rows are computed at a time, over all keys: the same nu
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -195,8 +196,19 @@ def of(given: Run, experiment: Experiment, b: int, h: int) -> Run:
 
 def _edited(e: Experiment, field: str, matrix: Tensor, b: int, head: int) -> Tensor:
     """`matrix`, of one head of sequence b, with the cells of the edit field that lie in it."""
-    first, size = head * matrix.shape[1], matrix.shape[1]
-    for index, value in e.edits.get(field, ()):
-        if index[0] == b and e.has_cell(field, index) and first <= index[2] < first + size:
-            matrix[index[1], index[2] - first] = value
+    for s, feature, value in typed(e, field, b, head, matrix.shape[1]):
+        matrix[s, feature] = value
     return matrix
+
+
+def typed(e: Experiment, field: str, b: int, head: int, size: int) -> Iterator[tuple[int, int, float]]:
+    """Yield the cells of an edit field, "q", "k" or "v", in a head of `size` features of sequence b: s, feature, value.
+
+    >>> from attnviz.experiment import Experiment
+    >>> list(typed(Experiment("the cat", n_heads=2, q=(((0, 1, 5), 3.0),)), "q", 0, 1, 4))
+    [(1, 1, 3.0)]
+    """
+    for (sequence, s, column), value in e.edits.get(field, ()):
+        feature = column - head * size
+        if sequence == b and 0 <= feature < size and e.has_cell(field, (sequence, s, column)):
+            yield s, feature, value

@@ -13,7 +13,7 @@ from attnviz.export.literals import literal, mask_literal
 from attnviz.export.parts import Part, rotation, start
 from attnviz.figures.panels import drawn
 from attnviz.locale import _
-from attnviz.long import Long
+from attnviz.long import Long, typed
 
 _PRINTED = "precision=6, sci_mode=False, linewidth=120"  # a weight among thousands is small
 
@@ -77,13 +77,11 @@ def _projected(held: Long) -> str:
 
 def _edits(held: Long) -> list[str]:
     """The queries, keys and values of this head that a person typed, cell by cell."""
-    e, lines = held.experiment, []
+    e, lines = held.experiment, list[str]()
     kv = held.h // (e.n_heads // (e.n_kv_heads or e.n_heads))
     for field, head, size in (("q", held.h, e.d_k), ("k", kv, e.d_k), ("v", kv, e.d_v)):
-        for index, value in e.edits.get(field, ()):
-            b, s, feature = index[0], index[1], index[2] - head * size
-            if b == held.b and 0 <= feature < size and e.has_cell(field, index):
-                lines.append(f"{field.upper()}[{s}, {feature}] = {value!r}")
+        cells = typed(e, field, held.b, head, size)
+        lines += [f"{field.upper()}[{s}, {feature}] = {value!r}" for s, feature, value in cells]
     return lines
 
 
@@ -133,7 +131,7 @@ def _hidden(held: Long, rows: range) -> tuple[list[str], list[str]]:
 
 def _mix(held: Long, rows: range) -> str:
     lines = ["a = torch.softmax(masked, dim=-1)  # (rows, u)"]
-    if held.mask(rows.start, rows.stop) is not None and _sees_nothing(held, rows):
+    if held.hides and _sees_nothing(held, rows):
         nowhere = "(masked == float('-inf')).all(dim=-1, keepdim=True)"
         lines.append(f"a = a.masked_fill({nowhere}, 0)  # a row that may attend nowhere gives nothing")
     return "\n".join([*lines, "O = torch.einsum('su,ud->sd', a, V)  # (rows, d)"])

@@ -13,7 +13,7 @@ from attnviz.figures.formulas import code, formula
 from attnviz.figures.titles import plain_symbol, sentence
 from attnviz.limits import TOKENS, TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import state, widgets, zoom
+from attnviz.ui import state, zoom
 from attnviz.ui.chart import Specified
 from attnviz.ui.compute import Computed
 
@@ -120,11 +120,6 @@ def windows(computed: Computed) -> None:
             st.session_state[key] = getattr(computed.view, field) + 1  # on screen, tokens count from 1
             last = n - TOKENS_SHOWN + 1
             if n <= TOKENS:
-                st.slider(words, 1, last, key=key, on_change=_move, args=(field, key))
+                st.slider(words, 1, last, key=key, on_change=state.look_at, args=(field, key))
             else:  # a slider has no place for each of so many
-                st.number_input(words, 1, last, None, TOKENS_SHOWN, key=key, on_change=_move, args=(field, key))
-
-
-def _move(field: str, key: str) -> None:
-    if widgets.sent(key) is not None:
-        state.look(**{field: widgets.sent(key) - 1})
+                st.number_input(words, 1, last, None, TOKENS_SHOWN, key=key, on_change=state.look_at, args=(field, key))

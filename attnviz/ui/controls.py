@@ -94,8 +94,8 @@ def _switch_box() -> None:
     """Carry the text over to the other box: a line of text has no borders, so that they become spaces there."""
     _take_text("text_area" if st.session_state["_several"] else "text_line")  # what was typed and not sent comes along
     text = state.experiment().text
-    st.session_state["_several"] = st.session_state["several"]
-    if st.session_state["several"]:
+    several = st.session_state["_several"] = bool(widgets.sent("several"))
+    if several:
         kept = st.session_state.get("_lines", text)
         text = kept if " ".join(kept.splitlines()) == text else text
     else:

@@ -14,7 +14,7 @@ from attnviz.figures.panels import AXES, EDITED_BY
 from attnviz.figures.text import cut, markdown
 from attnviz.figures.titles import plain_symbol
 from attnviz.locale import _, n_
-from attnviz.ui import state, tables
+from attnviz.ui import state, tables, widgets
 from attnviz.ui.compute import Computed
 
 NAMES = ("x", "w_q", "w_k", "w_v", "query", "key", "value")
@@ -94,7 +94,8 @@ def _without(experiment: Experiment, field: str) -> Experiment:
 
 def _take(key: str, name: str, b: int, h: int, first: int) -> None:
     locale.use(state.language())  # a callback runs before the page has chosen the language
-    rows: dict[int, dict[str, Any]] = st.session_state[key]["edited_rows"]
+    edited = widgets.sent(key)
+    rows: dict[int, dict[str, Any]] = edited["edited_rows"] if edited else {}
     frame = st.session_state["_grid"][1]
     columns = list(frame.columns)
     new = state.experiment()

@@ -23,7 +23,7 @@ from attnviz.labs.masks import segment_ids
 from attnviz.letters import relabel
 from attnviz.limits import DRAWN, LIMITS, UNDO
 from attnviz.locale import _
-from attnviz.ui import compute, labs, state, widgets
+from attnviz.ui import compute, labs, state
 from attnviz.ui.compute import Computed
 
 GRID = "mask"  # the name of the map that is painted on
@@ -172,7 +172,7 @@ def _by_keyboard(computed: Computed, seen: Tensor) -> None:
             words = f"{role(letter)} {relabel(letter, computed.view.letters)} = {markdown(tokens[at])}"
             key = f"painted_{letter}"
             st.session_state[key] = at + 1
-            st.number_input(words, 1, most, None, key=key, on_change=_move, args=(letter, key), width=156)
+            st.number_input(words, 1, most, None, key=key, on_change=state.look_at, args=(letter, key), width=156)
     letters = {letter: relabel(letter, computed.view.letters) for letter in "su"}
     named = {
         "cell": (_("Hide the cell"), _("Show the cell")),
@@ -188,9 +188,3 @@ def _by_keyboard(computed: Computed, seen: Tensor) -> None:
             st.button(word, key=f"paint:{what}", on_click=paint, args=(what,), disabled=off)
         st.button(_("Show all"), key="paint:all", on_click=paint, args=("all",))
         st.button(_("Hide all"), key="paint:nothing", on_click=paint, args=("nothing",))
-
-
-def _move(letter: str, key: str) -> None:
-    value = widgets.sent(key)
-    if value is not None:
-        state.look(**{letter: value - 1})

@@ -71,8 +71,9 @@ def progress(*numbers: int) -> None:
 
 
 def _guess(number: int, key: str) -> None:
-    if widgets.sent(key) is not None:
-        st.session_state["_answers"][number] = widgets.sent(key)
+    guessed = widgets.sent(key)
+    if guessed is not None:
+        st.session_state["_answers"][number] = guessed
         _reveal(number)
 
 

@@ -116,6 +116,13 @@ def look(**changed: Any) -> None:
     _reseed(view())
 
 
+def look_at(field: str, key: str) -> None:
+    """Look at the place whose number a widget sent: on screen, places count from 1. A callback."""
+    number = widgets.sent(key)
+    if number is not None:
+        look(**{field: number - 1})
+
+
 def undo() -> None:
     """Take back the last change of the edits. Call it in a callback."""
     if past := st.session_state["past"]:

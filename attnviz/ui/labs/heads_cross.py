@@ -15,7 +15,7 @@ from attnviz.labs.heads import cross
 from attnviz.letters import relabel
 from attnviz.limits import TEXTS, TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import labs, state, widgets
+from attnviz.ui import labs, state
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed, kept
 from attnviz.ui.controls import LIVE
@@ -146,9 +146,5 @@ def _windows(computed: Computed, n: int, m: int) -> Computed:
             if last:
                 key = f"first:{field}"
                 st.session_state[key] = starts[field] + 1  # on screen, tokens count from 1
-                st.slider(words, 1, last + 1, key=key, on_change=_move, args=(field, key))
+                st.slider(words, 1, last + 1, key=key, on_change=state.look_at, args=(field, key))
     return computed._replace(view=replace(computed.view, **starts))
-
-
-def _move(field: str, key: str) -> None:
-    state.look(**{field: widgets.sent(key) - 1})

@@ -151,11 +151,6 @@ def pick(computed: Computed) -> tuple[int, int]:
             i, key = min(getattr(computed.view, letter), len(words) - 1), f"pick:{letter}"
             st.session_state[key] = i + 1  # on screen, tokens count from 1
             label = f"{role(letter)} {relabel(letter, computed.view.letters)} = {markdown(words[i])}"
-            st.number_input(label, 1, len(words), None, key=key, on_change=_pick, args=(letter, key), width=240)
+            st.number_input(label, 1, len(words), None, key=key, on_change=state.look_at, args=(letter, key), width=240)
             at.append(i)
     return at[0], at[1]
-
-
-def _pick(letter: str, key: str) -> None:
-    if widgets.sent(key) is not None:
-        state.look(**{letter: widgets.sent(key) - 1})

@@ -13,7 +13,7 @@ from attnviz.figures.text import html, markdown, number
 from attnviz.labs.proof import along, knock_out, movement
 from attnviz.letters import relabel
 from attnviz.locale import _
-from attnviz.ui import labs, state, widgets
+from attnviz.ui import labs, state
 from attnviz.ui.board import Charts
 from attnviz.ui.compute import Computed
 
@@ -72,8 +72,8 @@ def choose(head: Head) -> None:
                 None,
                 width=220,
                 key=f"edge:{letter}",
-                on_change=_move,
-                args=(letter,),
+                on_change=state.look_at,
+                args=(letter, f"edge:{letter}"),
             )
 
 
@@ -90,12 +90,6 @@ def choose_knocked() -> None:
         }.__getitem__,
         **state.of_lab("knocked", worded=True),
     )
-
-
-def _move(letter: str) -> None:
-    value = widgets.sent(f"edge:{letter}")
-    if value is not None:
-        state.look(**{letter: value - 1})
 
 
 def maps(computed: Computed, head: Head) -> Charts:

@@ -14,7 +14,7 @@ from attnviz.figures.titles import SYMBOLS, key_value_head, role
 from attnviz.labs.roles import largest_difference
 from attnviz.letters import relabel
 from attnviz.locale import _
-from attnviz.ui import labs, state, widgets
+from attnviz.ui import labs, state
 from attnviz.ui.board import current_theme, windows
 from attnviz.ui.compute import Computed
 from attnviz.ui.questions import Question, ask, progress
@@ -131,15 +131,10 @@ def choose(computed: Computed, *fields: str) -> None:
                 len(words),
                 None,
                 key=key,
-                on_change=_pick,
+                on_change=state.look_at,
                 args=(field, key),
                 width=240,
             )
-
-
-def _pick(field: str, key: str) -> None:
-    if widgets.sent(key) is not None:
-        state.look(**{field: widgets.sent(key) - 1})
 
 
 def quoted(words: tuple[str, ...], i: int) -> str:

@@ -117,5 +117,6 @@ def _singular_table(values: list[float]) -> pd.DataFrame:
 
 
 def _take_d_k() -> None:
-    if widgets.sent("try:d_k") is not None:
-        state.change(replace(state.experiment(), d_k=widgets.sent("try:d_k")))
+    d_k = widgets.sent("try:d_k")
+    if d_k is not None:
+        state.change(replace(state.experiment(), d_k=d_k))

@@ -17,7 +17,7 @@ from attnviz.labs.softmax import Row, error, failure, row
 from attnviz.letters import relabel
 from attnviz.limits import LIMITS, TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import labs, state, widgets
+from attnviz.ui import labs, state
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed
 
@@ -68,7 +68,7 @@ def choose_row(computed: Computed) -> None:
     view, tokens = computed.view, computed.run.tokens[computed.view.b]
     words = f"{role('s')} {relabel('s', view.letters)} = {markdown(cut(visible(tokens[view.s]), 100))}"
     st.session_state["at:s"] = view.s + 1  # on screen, tokens count from 1
-    st.number_input(words, 1, len(tokens), None, key="at:s", on_change=_move, width=220)
+    st.number_input(words, 1, len(tokens), None, key="at:s", on_change=state.look_at, args=("s", "at:s"), width=220)
 
 
 def short(value: float, digits: int = 3) -> str:
@@ -83,12 +83,6 @@ def short(value: float, digits: int = 3) -> str:
         return f"{value:.{digits}g}".replace("-", MINUS)
     mantissa, exponent = f"{value:.{digits - 1}e}".replace("-", MINUS, int(value < 0)).split("e")
     return f"{mantissa}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
-
-
-def _move() -> None:
-    value = widgets.sent("at:s")
-    if value is not None:
-        state.look(s=value - 1)
 
 
 def _charts(parts: Row) -> list[Bars]:

@@ -71,7 +71,7 @@ def _place(tokens: Sequence[str], at: int) -> str:
 
 def _seek(held: Long, seek: Callable[[Sequence[str]], list[int]], split: str) -> None:
     """Go to the first place of what was typed."""
-    sought = st.session_state["_sought"] = st.session_state["find"] or ""
+    sought = st.session_state["_sought"] = widgets.sent("find") or ""
     found = seek(tokenize(sought.strip(), split)) if sought.strip() else []
     if found:
         _go_to(held, found[0])

@@ -11,7 +11,7 @@ from attnviz.figures.titles import role
 from attnviz.letters import relabel
 from attnviz.limits import NAME_CHARS
 from attnviz.locale import _
-from attnviz.ui import state
+from attnviz.ui import state, widgets
 from attnviz.ui.long import go
 
 Pairs = list[tuple[float, int, int]]  # a weight, its query token and its key token
@@ -45,7 +45,8 @@ def _named(token: str) -> str:
 
 
 def _go(key: str, pairs: Pairs) -> None:
-    rows = st.session_state[key]["selection"]["rows"]
+    selected = widgets.sent(key)
+    rows = selected["selection"]["rows"] if selected else []
     if rows:
         _weight, s, u = pairs[rows[0]]
         go.to_cell(s, u)

@@ -193,11 +193,5 @@ def token_boxes(computed: Computed, keys: tuple[str, ...], letters: str = "su") 
             st.session_state[key] = at + 1
             words = f"{role(letter)} {relabel(letter, view.letters)} = {markdown(tokens[letter][at])}"
             st.number_input(
-                words, 1, len(tokens[letter]), None, key=key, width=260, on_change=_look, args=(letter, key)
+                words, 1, len(tokens[letter]), None, key=key, width=260, on_change=state.look_at, args=(letter, key)
             )
-
-
-def _look(letter: str, key: str) -> None:
-    value = widgets.sent(key)
-    if value is not None:
-        state.look(**{letter: value - 1})

@@ -16,7 +16,7 @@ from attnviz.figures.text import bold, html
 from attnviz.figures.titles import plain_symbol
 from attnviz.limits import TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import board, labs, state, terms, widgets
+from attnviz.ui import board, labs, state, terms
 from attnviz.ui.board import Charts, current_theme
 from attnviz.ui.compute import Computed
 from attnviz.ui.models.chosen import Chosen, Shown, stand_in, token_boxes
@@ -113,12 +113,8 @@ def windows(queries: Sequence[str], keys: Sequence[str], computed: Computed) -> 
             if last:
                 key = f"first:{field}"
                 st.session_state[key] = starts[field] + 1  # on screen, tokens count from 1
-                st.slider(words[field], 1, last + 1, key=key, on_change=_move, args=(field, key))
+                st.slider(words[field], 1, last + 1, key=key, on_change=state.look_at, args=(field, key))
     return computed._replace(view=replace(computed.view, **starts))
-
-
-def _move(field: str, key: str) -> None:
-    state.look(**{field: widgets.sent(key) - 1})
 
 
 def _maps(chosen: Chosen) -> list[Map]:
