@@ -12,13 +12,13 @@ import sys
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The imports to come make some hundred thousand objects that all stay: Python's own collector would go through them
-# again and again. ui.process collects every 20 seconds instead; this is for what could not wait so long.
+# again and again. ui.process collects instead, every second; this is for what could not wait so long.
 gc.set_threshold(200_000, 20, 20)
 
 # A thread that computes in Python, as one that loads a model, keeps others waiting for so many seconds each time one
 # wants its turn, which a run of a page does again and again. At Python's own 5 ms half of the runs beside a load took
 # 60 ms, where they now take 43.
-sys.setswitchinterval(0.001)
+sys.setswitchinterval(0.0005)
 
 # Every run of a page is a thread, and the C library's allocator would give each of them one of sixteen heaps, in all of
 # which free memory is left over: a server of 25 people grew by a megabyte a minute. Two heaps are enough where one

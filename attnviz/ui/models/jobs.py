@@ -21,7 +21,7 @@ from attnviz.models.knockouts import Knockout
 from attnviz.models.model import ModelInfo
 from attnviz.models.reading import Check, Reading
 from attnviz.models.refusals import Refused
-from attnviz.training.threads import take_one_thread
+from attnviz.training.threads import step_back, take_one_thread
 
 TILE = 64  # blocks a side of each head's small map
 _log = logging.getLogger(__name__)
@@ -125,6 +125,7 @@ class Reader:
     def _work(self) -> None:
         # torch's threads wait for one another: on a server that is busy, two take many times as long as one.
         take_one_thread()
+        step_back()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._line)
