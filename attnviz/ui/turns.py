@@ -72,14 +72,34 @@ def in_turn(run: Callable[Given, Made]) -> Callable[Given, Made]:
 
     @wraps(run)
     def waits(*args: Given.args, **given: Given.kwargs) -> Made:
-        if getattr(_inside, "run", False):
+        if _turn() is not None:
             return run(*args, **given)
-        mine = turns.take()
-        _inside.run = True
+        _inside.turn = turns.take()
         try:
             return run(*args, **given)
         finally:
-            _inside.run = False
-            turns.give(mine)
+            turns.give(_inside.turn)
+            _inside.turn = None
 
     return waits
+
+
+def wait_for(done: threading.Event, seconds: float) -> bool:
+    """Let a run wait for what another thread does, and others take their turns meanwhile; say whether it is done.
+
+    >>> wait_for(threading.Event(), 0.01)
+    False
+    """
+    mine = _turn()
+    if mine is None or done.is_set():
+        return done.wait(seconds)
+    turns.give(mine)
+    try:
+        return done.wait(seconds)
+    finally:
+        _inside.turn = turns.take()
+
+
+def _turn() -> threading.Event | None:
+    """Return the turn that this thread has."""
+    return getattr(_inside, "turn", None)

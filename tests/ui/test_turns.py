@@ -72,6 +72,29 @@ def test_a_fragment_inside_a_run_waits_for_no_turn_of_its_own() -> None:
     assert time.perf_counter() - start < turns.LONG
 
 
+def test_a_run_that_only_waits_lets_the_others_run_and_goes_on_in_its_turn() -> None:
+    crowd, done = Crowd(), threading.Event()
+
+    @turns.in_turn
+    def waits() -> bool:
+        found = turns.wait_for(done, 10)
+        crowd.run(9)
+        return found
+
+    waiting = started(waits)
+    time.sleep(0.01)
+    start = time.perf_counter()
+    turns.in_turn(crowd.run)(0)
+    assert time.perf_counter() - start < turns.LONG  # no need to wait until it counts as long
+    last = started(turns.in_turn(crowd.run), 1, turns.LONG / 2)
+    time.sleep(0.005)
+    done.set()
+    for thread in (waiting, last):
+        thread.join(10)
+    assert crowd.most == 1 and idle()
+    assert [i for what, i in crowd.noted if what == "begin"] == [0, 1, 9]
+
+
 def test_the_turn_is_given_back_however_a_run_ends() -> None:
     @turns.in_turn
     def stopped() -> None:

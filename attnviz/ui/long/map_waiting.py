@@ -10,13 +10,14 @@ from attnviz.locale import _, n_
 from attnviz.ui.fragments import fragment
 from attnviz.ui.long import map_kept
 from attnviz.ui.long.pooling_jobs import POOL, Job
+from attnviz.ui.turns import wait_for
 
 SHORT = 0.3  # seconds that a run waits without a bar
 
 
 def wait(job: Job) -> None:
     """Show a job that goes on or has ended without a map; the page runs again as soon as the map is there."""
-    if job.done.wait(SHORT) and job.result is not None:
+    if wait_for(job.done, SHORT) and job.result is not None:
         st.rerun()
     if job.broken:
         st.error(_("This map could not be computed, for a reason that the server's log names."))

@@ -18,6 +18,7 @@ from attnviz.ui import bridge, state
 from attnviz.ui.fragments import fragment
 from attnviz.ui.models.jobs import Job, Reader, Wanted
 from attnviz.ui.models.refused import word
+from attnviz.ui.turns import wait_for
 
 SHORT, LONG = 0.4, 3.0  # seconds that a run waits without a bar: before a load, and where the model is in memory
 
@@ -34,7 +35,7 @@ def job(wanted: Wanted, name: str = "base") -> Job:
     if asked is None:
         end(_("Many readers wait for a model just now: try again in a minute."))
     loaded = registry.loaded()
-    asked.done.wait(LONG if loaded is not None and loaded.code == wanted.model else SHORT)
+    wait_for(asked.done, LONG if loaded is not None and loaded.code == wanted.model else SHORT)
     if not asked.done.is_set():
         _wait(asked, f"_job_{name}")
         _nothing()

@@ -12,6 +12,7 @@ from attnviz.ui import state
 from attnviz.ui.fragments import fragment
 from attnviz.ui.presence import alive
 from attnviz.ui.tensors.jobs import Job, Line, Work
+from attnviz.ui.turns import wait_for
 
 MOMENT = 1.5  # seconds that a run waits before it says that it does
 
@@ -37,7 +38,7 @@ def result(kind: str, name: Hashable, work: Work) -> Any | None:
             st.info(_("Many readers wait for their tensors just now: try again in a minute."))
             return None
         st.session_state[key] = job
-        job.done.wait(MOMENT)
+        wait_for(job.done, MOMENT)
     if not job.done.is_set():
         _wait(job, key)
         return None
