@@ -1,13 +1,10 @@
 """The floor of a click: three charts made beforehand, the smallest component that reports a cell, and one table."""
 
-import json
-import os
-from pathlib import Path
 from typing import Any
 
-import plotly.graph_objects as go
-import plotly.io as pio
 import streamlit as st
+
+from tests.benchmarks.floors import multipage
 
 SCRIPT = """
 export default function ({ data, setTriggerValue }) {
@@ -21,14 +18,6 @@ export default function ({ data, setTriggerValue }) {
   attach();
 }
 """
-
-pio.templates.default = None  # the figures are drawn as they came
-
-
-@st.cache_resource
-def load() -> tuple[dict[str, Any], list[go.Figure]]:
-    given = json.loads(Path(os.environ["ATTNVIZ_FLOOR"]).read_text(encoding="utf-8"))
-    return given, [go.Figure(spec) for spec in given["boards"][0]]
 
 
 @st.cache_resource
@@ -48,12 +37,12 @@ def answer(table: dict[str, list[str]]) -> None:
     st.table(shown, border="horizontal", width="content", hide_index=True)
 
 
-st.set_page_config(layout="wide")
-given, figures = load()
-with st.container(horizontal=True, gap="medium"):
-    for block, figure in zip(given["blocks"], figures, strict=True):
-        width = figure.layout.width
-        with st.container(key=f"block-{block}", width=width):
-            st.plotly_chart(figure, width=width, theme=None, key=f"chart-{block}", config=given["config"])
-with st.bottom:
-    answer(given["table"])
+def page() -> None:
+    """Draw the charts, and below them the answer."""
+    given, boards = multipage.load()
+    multipage.draw(given["blocks"], boards[0], given["config"])
+    with st.bottom:
+        answer(given["table"])
+
+
+multipage.run(page)
