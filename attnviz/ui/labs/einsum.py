@@ -37,29 +37,26 @@ def _work(computed: Computed, place: DeltaGenerator | None) -> None:
     """Draw what the equation does."""
     lab = computed.view.lab
     problem, found, error = _pose(computed)
-    above, figure = st.container(), st.container()
-    drawn = None
-    if problem is not None and found is not None:
-        index, there = _index(computed, problem, found)
-        letters = einsum_letters.of(problem, lab.lit)
-        with figure:  # first, since it takes the browser longest
-            drawn = einsum_maps.show(computed, problem, found, index, letters)
+    _type_sizes()
+    if problem is None or found is None:
+        if place is not None:
+            place.markdown(_answer(computed, problem, found))
+        einsum_words.refuse(error)
+        labs.connect(computed, [])
+        return
+    index, there = _index(computed, problem, found)
+    letters = einsum_letters.of(problem, lab.lit)
+    einsum_letters.choose(problem, letters)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown(f"${einsum_letters.formula(problem, letters)}$", width="content")
+        line = f"{problem.output} = torch.einsum('{tidy(lab.equation)}', {', '.join(problem.names)})"
+        st.code(line, language="python", width="content")
+    einsum_words.say_letters(problem)
+    einsum_words.say_lit(problem, letters)
+    einsum_words.say_operands(computed, problem)
+    drawn = einsum_maps.show(computed, problem, found, index, letters)
     if place is not None:
         place.markdown(_answer(computed, problem, found))
-    with above:
-        _type_sizes()
-        if problem is None or found is None or drawn is None:
-            einsum_words.refuse(error)
-            labs.connect(computed, [])
-            return
-        einsum_letters.choose(problem, letters)
-        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            st.markdown(f"${einsum_letters.formula(problem, letters)}$", width="content")
-            line = f"{problem.output} = torch.einsum('{tidy(lab.equation)}', {', '.join(problem.names)})"
-            st.code(line, language="python", width="content")
-        einsum_words.say_letters(problem)
-        einsum_words.say_lit(problem, letters)
-        einsum_words.say_operands(computed, problem)
     loop, terms = st.columns(2, gap="medium")
     with loop:
         st.markdown(_("**The loop that runs**"))
