@@ -49,6 +49,7 @@ def test_nothing_leaves_the_machine_and_no_traceback_is_shown() -> None:
     options = flat(CONFIG)
     assert options["browser.gatherUsageStats"] is False
     assert options["client.showErrorDetails"] == "none"
+    assert options.pop("client.allowedOrigins") == ["https://*.streamlit.app"]  # only ever compared with
     assert "http" not in str(options)
 
 
