@@ -10,6 +10,7 @@ import numpy as np
 
 from attnviz.figures.colours import Theme
 from attnviz.figures.text import html
+from attnviz.figures.upright import stand
 
 FONT = '"Source Sans", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif'  # as .streamlit/config.toml
 BAR_EDGE = 12.0  # pixels from the figure's edge at least: Plotly leaves out a number that would reach beyond it
@@ -25,11 +26,12 @@ def frame(
     theme: Theme,
 ) -> dict[str, Any]:
     """Return a whole figure as Plotly's own plain dict; width and height in pixels."""
+    upright = stand(axes)
     return {
         "data": data,
         "layout": {
             **axes,
-            "annotations": notes,
+            "annotations": [*notes, *upright],
             "width": round(width),
             "height": round(height),
             "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
@@ -85,6 +87,7 @@ def bar(words: str, x: float, y: float, width: float, height: float) -> dict[str
             "len": 160,
             "thickness": 8,
             "nticks": 5,
+            "exponentformat": "e",  # as in the cells
             "outlinewidth": 0,
             "tickfont": {"size": 10},
             "title": {"text": html(words), "side": "top", "font": {"size": 11}},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from attnviz.experiment import View
 from attnviz.figures.axes import feature_ticks, plain_axis, token_ticks
@@ -12,9 +13,9 @@ from attnviz.figures.colours import Theme
 from attnviz.figures.frame import NOWHERE
 from attnviz.figures.layout import SUMS, UPRIGHT, Slot
 from attnviz.figures.map_places import Arrangement, Axis, Place, slanted
-from attnviz.figures.text import html
+from attnviz.figures.text import html, number
 from attnviz.figures.titles import role
-from attnviz.figures.traces import digits_that_fit, font_size
+from attnviz.figures.traces import digits, font_size
 from attnviz.letters import relabel
 
 Axes = dict[str, Any]
@@ -63,7 +64,6 @@ def sums(at: Place, side: str, n: str, cell: int, theme: Theme) -> dict[str, Any
     axis = 1 if side == "rows" else 0
     whole = at.shown.map.values.detach().to("cpu").float().sum(axis).numpy()
     sums = whole[at.shown.start[1 - axis] :][: at.shown.values.shape[1 - axis]]
-    finite = sums[np.isfinite(sums)]
     return {
         "type": "heatmap",
         "name": f"{side} of {at.shown.map.name}",
@@ -73,11 +73,19 @@ def sums(at: Place, side: str, n: str, cell: int, theme: Theme) -> dict[str, Any
         "xgap": 1,
         "ygap": 1,
         "hoverinfo": "none",
-        "texttemplate": "%{z:.4f}" if axis else digits_that_fit(finite, cell),
+        **_sum_digits(np.where(np.isfinite(sums), sums, np.float32("nan")), axis, cell),
         "textfont": {"size": 10 if axis else font_size(cell), "color": theme.quiet},
         "xaxis": "x" + n,
         "yaxis": "y" + n,
     }
+
+
+def _sum_digits(sums: npt.NDArray[np.float32], axis: int, cell: int) -> dict[str, Any]:
+    """What prints sums in their margin: those of rows with four decimals, where they have the room."""
+    if not axis:
+        return digits(sums.reshape(1, -1), cell)
+    widest = max((len(number(float(value), 4)) for value in sums[np.isfinite(sums)]), default=0)
+    return {"texttemplate": "%{z:.4f}"} if widest <= SUMS // 5 else digits(sums.reshape(-1, 1), SUMS)
 
 
 def sum_axes(

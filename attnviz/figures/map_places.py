@@ -152,5 +152,10 @@ def _title_width(map_: Map) -> float:
 
 
 def plain(markup: str) -> str:
-    """Return a title without its markup."""
+    """Return a title without its markup, as plain_symbol() writes it.
+
+    >>> plain("<b>W<sub>Q</sub></b> &lt;s&gt;")
+    'W_Q <s>'
+    """
+    markup = re.sub("<sub>(?!_)", "_", markup).replace("<sup>", "^")
     return html.unescape(re.sub("<[^>]*>", "", markup))

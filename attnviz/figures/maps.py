@@ -10,7 +10,7 @@ import numpy as np
 from attnviz.experiment import View
 from attnviz.figures.colours import Theme
 from attnviz.figures.frame import bar, frame, note
-from attnviz.figures.layout import DIGITS_ONE, TARGET, Slot
+from attnviz.figures.layout import BAR, DIGITS_ONE, TARGET, Slot
 from attnviz.figures.map_axes import Axes, sum_axes, sums, x_axis, y_axis
 from attnviz.figures.map_places import BAR_STEP, Arrangement, Axis, Map, Place, place, plain
 from attnviz.figures.panels import Panel
@@ -63,13 +63,25 @@ def specify(
                 data.append(sums(at, side, n, arranged.cell, theme))
                 axes |= sum_axes(at, side, n, i, slot, arranged, view, theme)
                 hover.append(_hover(at, n, side))
+    left = 4.0
     for nth, scale in enumerate(scales):
         axes[coloraxes[scale]] = _colours([m for m in arranged.places if m.shown.map.scale == scale], theme)
         words = (bars or {}).get(scale) or _scale_words(scale)
-        axes[coloraxes[scale]] |= bar(words, 4.0 + nth * BAR_STEP, 2.0, arranged.width, arranged.height)
+        left = _bar_left(scale, nth, left, len(scales), arranged)
+        axes[coloraxes[scale]] |= bar(words, left, 2.0, arranged.width, arranged.height)
         if scale == "truth":
             axes[coloraxes[scale]]["colorbar"] |= {"tickvals": [0.25, 0.75], "ticktext": ["0", "1"]}
     return frame(data, axes, notes, arranged.width, arranged.height, theme), hover
+
+
+def _bar_left(scale: str, nth: int, before: float, n: int, arranged: Arrangement) -> float:
+    """Where a bar begins: above the first map that it colours, or as near as the bars before and after it let it."""
+    if not nth:
+        return before
+    first = next(at for at in arranged.places if at.shown.map.scale == scale)
+    last = arranged.width - BAR - (n - 1 - nth) * BAR_STEP
+    above = first.left if first.top == arranged.places[0].top else 0.0  # a later line is not below the bars
+    return max(before + BAR_STEP, min(above, last))
 
 
 def sentence(map_: Map) -> str:
@@ -118,6 +130,8 @@ def _scale_words(scale: str) -> str:
         return _("weight, 0 to 1")
     if scale == "truth":
         return _("0 = False, 1 = True")
+    if scale == "difference":
+        return _("difference, symmetric about 0")
     return _("value, from 0") if scale.startswith("amount") else _("value, symmetric about 0")
 
 

@@ -133,6 +133,29 @@ def number(value: float, digits: int) -> str:
     return (MINUS if value < 0 and rounded else "") + f"{rounded:f}"
 
 
+def short(value: float, room: int) -> str:
+    """Print a number in `room` characters: with two decimals, fewer, or by its power of ten; "" where none fits.
+
+    Rounded as number() rounds. The sign is a hyphen, as Plotly prints it in a cell.
+
+    >>> short(0.125, 6), short(12345.6, 6), short(11_960_000, 6), short(-9.99e6, 5), short(-3e38, 4)
+    ('0.13', '12346', '1.2e7', '-1e7', '')
+    """
+    for decimals in (2, 1, 0):
+        if len(printed := number(value, decimals).replace(MINUS, "-")) <= room:
+            return printed
+    for decimals in (1, 0):
+        power = Decimal(value).adjusted()
+        mantissa = Decimal(value).scaleb(-power, context=_EXACT)
+        step = Decimal(1).scaleb(-decimals)
+        rounded = mantissa.quantize(step, rounding=ROUND_HALF_UP, context=_EXACT)
+        if abs(rounded) >= 10:  # 9.99e6 is 1.0e7
+            rounded, power = (rounded / 10).quantize(step), power + 1
+        if len(printed := f"{rounded:f}e{power}") <= room:
+            return printed
+    return ""
+
+
 def decimals(value: float) -> int:
     """Return with how many decimals a share is printed: 4, or as many as show two digits of a smaller one.
 

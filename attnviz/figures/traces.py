@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from attnviz.figures.colours import Theme
 from attnviz.figures.layout import DIGITS_ONE, DIGITS_TWO, MARKS, Slot
 from attnviz.figures.panels import Panel
-from attnviz.figures.text import number
+from attnviz.figures.text import number, short
 
 SHARES = ("weights",)
 
@@ -38,9 +39,8 @@ def traces(slot: Slot, n: str, cell: float, theme: Theme, bar: str) -> list[dict
             "texttemplate": "%{z:.4f}" if cell >= 14 else "",
             "textfont": {"size": 10, "color": theme.quiet},
         }
-    elif template := digits_that_fit(values[finite], cell):
-        trace["texttemplate"] = template
-        trace["textfont"] = {"size": font_size(cell)}
+    elif print_ := digits(values, cell):
+        trace |= print_ | {"textfont": {"size": font_size(cell)}}
         if theme.digits:
             trace["textfont"]["color"] = theme.digits
     drawn = [trace]
@@ -50,6 +50,23 @@ def traces(slot: Slot, n: str, cell: float, theme: Theme, bar: str) -> list[dict
     if panel.edited and len(panel.edited) < values.size:  # where all are, the title says so
         drawn.append(_pencil(panel, cell, theme) | place_)
     return drawn
+
+
+def digits(values: npt.NDArray[np.float32], cell: float) -> dict[str, Any]:
+    """Return what prints a matrix in its cells: Plotly's template, and the texts where some number is too long for one.
+
+    Nothing where the cells are too small for some number however short it is written.
+    """
+    finite = values[np.isfinite(values)]
+    if template := digits_that_fit(finite, cell):
+        return {"texttemplate": template}
+    room = (cell - 4) / (0.51 * font_size(cell))  # characters
+    if cell < DIGITS_ONE or not finite.size or np.abs(finite).max() < 0.005:
+        return {}
+    texts = [["" if not math.isfinite(v) else short(v, int(room)) for v in row] for row in values.tolist()]
+    if any(not text for row, kept in zip(texts, np.isfinite(values), strict=True) for text in np.array(row)[kept]):
+        return {}
+    return {"text": texts, "texttemplate": "%{text}"}
 
 
 def digits_that_fit(values: npt.NDArray[np.float32], cell: float) -> str:
@@ -106,14 +123,15 @@ def _mark(name: str, where: Any, cell: float, theme: Theme) -> list[dict[str, An
 
 
 def _pencil(panel: Panel, cell: float, theme: Theme) -> dict[str, Any]:
-    """Mark the typed cells with a corner, as a spreadsheet marks a comment."""
+    """Mark the typed cells with a corner, as a spreadsheet marks a comment; dark and light, seen on any cell."""
     inset = 0.5 - 5 / cell
+    edge = {"width": 1, "color": theme.signed[len(theme.signed) // 2][1]}  # the page's own tone
     return {
         "type": "scatter",
         "mode": "markers",
         "name": "edited",
         "x": [column + inset for _, column in panel.edited],
         "y": [row - inset for row, _ in panel.edited],
-        "marker": {"symbol": "triangle-ne", "size": 9, "color": theme.letters["h"], "line": {"width": 0}},
+        "marker": {"symbol": "triangle-ne", "size": 9, "color": theme.ink, "line": edge},
         "hoverinfo": "skip",
     }

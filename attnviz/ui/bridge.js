@@ -57,7 +57,10 @@ export default function ({ data, setTriggerValue, parentElement }) {
 
 // The address waits until the picture is painted: writing it holds the browser up for some milliseconds.
 function writeAddress(query) {
-  const root = document.documentElement, path = location.pathname, search = query ? "?" + query : "";
+  const root = document.documentElement, path = location.pathname;
+  // How Streamlit shows the app in a frame of another page stands there too, and stays.
+  const framed = location.search.slice(1).split("&").filter((part) => /^embed(_options)?=/.test(part));
+  const said = [...framed, query].filter(Boolean).join("&"), search = said ? "?" + said : "";
   clearTimeout(root.attnvizAddress);
   root.attnvizAddress = setTimeout(() => {
     root.attnvizAddress = null; // written, or of no use any more

@@ -48,6 +48,13 @@ def test_the_link_restores_all_that_was_done_in_a_fresh_browser_and_either_langu
     expected.shows(english, experiment, h=1, blocks=("scores",))
 
 
+def test_a_page_in_a_frame_stays_one_that_is_in_a_frame(open_app: OpenApp) -> None:
+    reader = open_app("/?embed=true&text=a+b&embed_options=dark_theme").write("a b c")
+    link = reader.link()
+    assert link.endswith("/?embed=true&embed_options=dark_theme&text=a+b+c")
+    assert from_query(link)[0].text == "a b c" and not reader.said()
+
+
 def test_the_button_puts_the_link_on_the_clipboard(open_app: OpenApp) -> None:
     reader = open_app().write("a b c")
     reader.button("Copy link").click()

@@ -12,6 +12,7 @@ from attnviz.experiment import Experiment, View
 from attnviz.figures.board import BAR_HEIGHT, block_layout, hover_panels
 from attnviz.figures.colours import DARK, LIGHT
 from attnviz.figures.layout import BLOCKS
+from attnviz.figures.text import number
 from tests.figures import reading
 
 CAT = "the cat sat on the mat"
@@ -195,8 +196,7 @@ def test_digits_are_printed_only_where_they_fit(value: float, text: str) -> None
     trace, (left, _, right, _) = reading.panel(figure, "value"), reading.pixels(figure, "value")
     cell = (right - left) / 2
     if template := trace.get("texttemplate"):
-        digits = int(template[template.index(".") + 1])
-        printed = f"{value:.{digits}f}"
+        printed = trace["text"][1][1] if "text" in trace else f"{value:.{template[template.index('.') + 1]}f}"
         assert (len(printed) - 0.5) * 0.497 * trace["textfont"]["size"] <= cell - 1, printed
 
 
@@ -225,3 +225,13 @@ def test_hover_events_come_and_plotly_words_nothing_itself() -> None:
     for block in BLOCKS:
         for trace in reading.board(Experiment(CAT, mask="causal"), block)["data"]:
             assert trace["hoverinfo"] == ("none" if trace["type"] == "heatmap" else "skip")
+
+
+def test_a_number_too_long_for_its_cell_is_printed_short_and_its_neighbours_as_ever() -> None:
+    trace = reading.panel(reading.board(Experiment(CAT).with_cell("x", (0, 1, 2), 3e7), "projections"), "x")
+    assert trace["texttemplate"] == "%{text}"
+    values = reading.array(trace["z"])
+    assert values[1, 2] == 3e7 and trace["text"][1][2] == "3.0e7"
+    for row, printed in zip(values.tolist(), trace["text"], strict=True):
+        for value, text in zip(row, printed, strict=True):
+            assert text == "3.0e7" or text == number(value, 2).replace("−", "-")

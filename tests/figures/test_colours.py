@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from attnviz.experiment import Experiment
 from attnviz.figures.colours import DARK, LIGHT, Scale, Theme, theme
+from tests.figures import reading
 
 CONFIG = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 HUES = {"s": "orange", "u": "blue", "m": "gray", "k": "violet", "d": "green", "b": "yellow", "h": "red"}
@@ -111,3 +113,13 @@ def test_a_cell_without_a_number_looks_like_no_number(colours: Theme) -> None:
 
 def test_the_theme_of_a_browser_that_says_nothing_is_light() -> None:
     assert theme("dark") is DARK and theme("light") is LIGHT and theme(None) is LIGHT
+
+
+@pytest.mark.parametrize("of", [LIGHT, DARK], ids=["light", "dark"])
+def test_the_corner_of_a_typed_cell_stands_out_on_every_colour(of: Theme) -> None:
+    figure = reading.board(Experiment("the cat sat").with_cell("x", (0, 1, 2), 4), "projections", theme=of)
+    (marker,) = [trace["marker"] for trace in figure["data"] if trace["name"] == "edited"]
+    assert marker["line"]["width"] >= 1
+    for place in range(101):
+        ground = at(of.signed, place / 100)
+        assert max(contrast(rgb(c), ground) for c in (marker["color"], marker["line"]["color"])) >= 3, place

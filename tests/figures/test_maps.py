@@ -1,5 +1,6 @@
 """Maps side by side: the tensor's own numbers, sums in the margins, axes that zoom together, nothing that overlaps."""
 
+import itertools
 import json
 
 import numpy as np
@@ -168,3 +169,34 @@ def test_a_figure_is_new_exactly_when_its_numbers_are() -> None:
 
     assert revision(0.1) == revision(0.1) != revision(0.2)
     assert names({"data": []}) == []
+
+
+def test_each_bar_says_something_else_and_stands_above_its_maps() -> None:
+    s, d = Axis("s", ("a", "b", "c", "d")), Axis("d")
+    maps = [Map(name, name, values(4, 8), s, d) for name in ("yours", "right")]
+    figure = draw(*maps, Map("apart", "apart", values(4, 8), s, d, "difference"))
+    layout = figure["layout"]
+    bars_ = [layout[name]["colorbar"] for name in ("coloraxis", "coloraxis2")]
+    assert [bar["title"]["text"] for bar in bars_] == ["value, symmetric about 0", "difference, symmetric about 0"]
+    first, last = (bar["x"] for bar in bars_)
+    assert first < layout["xaxis"]["domain"][1] and last == pytest.approx(layout["xaxis3"]["domain"][0])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("width", [240.0, 700.0, 1200.0])
+def test_no_bar_lies_over_another(n: int, width: float) -> None:
+    scales = ["share", "signed", "difference"][:n]
+    maps = [Map(scale, scale, weights(), Axis("s"), Axis("u"), scale) for scale in reversed(scales)]
+    layout = draw(*maps, width=width)["layout"]
+    bars_ = [layout[name]["colorbar"] for name in layout if name.startswith("coloraxis")]
+    lefts = [bar["x"] * layout["width"] for bar in bars_]
+    assert all(b - a >= bars_[0]["len"] for a, b in itertools.pairwise(lefts))
+    assert lefts[-1] + bars_[-1]["len"] <= layout["width"] + 1
+
+
+def test_one_chinese_character_at_a_rotated_axis_stands_upright() -> None:
+    both = {name: draw(Map("m", "m", values(), Axis("", (), name), Axis("u")))["layout"] for name in ("层", "layer")}
+    assert both["layer"]["yaxis"]["title"]["text"] == "layer"
+    assert "title" not in both["层"]["yaxis"]
+    (note,) = [note for note in both["层"]["annotations"] if note["text"] == "层"]
+    assert not note.get("textangle") and note["x"] == both["层"]["xaxis"]["domain"][0] and note["xshift"] < 0

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from attnviz.experiment import Experiment
 from attnviz.figures import text
+from attnviz.figures.text import short
 from tests.figures import reading
 
 # A token, and what a reader must see of it.
@@ -205,3 +206,18 @@ def test_every_float32_prints_and_reads_back(value: float, digits: int) -> None:
 @pytest.mark.parametrize("value", [1e25, 3.4028234663852886e38, -3.4e38])
 def test_the_largest_numbers_print(value: float) -> None:
     assert float(text.number(value, 4).replace("−", "-")) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("room", [3, 4, 5, 6, 9])
+def test_a_number_too_long_for_its_place_is_rounded_and_written_by_its_power(room: int) -> None:
+    for value in (0.125, -2.5, 99.995, 12345.6, 1.196e7, -9.99e6, 9.5e7, 3.4e38, -3.4e38, 1e-7):
+        printed = short(value, room)
+        assert len(printed) <= room
+        if not printed:
+            assert room < len(f"{value:.0e}".replace("+", ""))
+        elif "e" in printed:  # to half of the last digit of the mantissa
+            mantissa, power = printed.split("e")
+            assert 1 <= abs(float(mantissa)) < 10
+            assert abs(float(printed) - value) <= 0.5000001 * 10.0 ** (int(power) - len(mantissa.partition(".")[2]))
+        else:
+            assert abs(float(printed) - value) <= 0.5000001 * 10.0 ** -len(printed.partition(".")[2])

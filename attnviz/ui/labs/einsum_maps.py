@@ -6,6 +6,7 @@ typed, in words, hue and hover.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -95,7 +96,8 @@ def _parts(
         values = values[tuple(slice(None if a in tokens else CELLS) for a in (rows, columns))]
         fixed = [f"{called(a)}={at.get(a, 0) + 1}" for a in axes[:-2] if problem.sizes[a] > 1]
         where = " " + html(_("at {place}").format(place=", ".join(fixed))) if fixed else ""
-        title = f"<b>{html(name)}</b> {shape(axes, problem, letters)}{where}"
+        symbol = re.sub("^W_(.)$", r"W<sub>\1</sub>", html(name))  # as on the board
+        title = f"<b>{symbol}</b> {shape(axes, problem, letters)}{where}"
         made = [Axis(_key(a, problem, tokens) if a else "", tokens.get(a, ())) for a in (rows, columns)]
         scale = "share" if own == "a" else "signed"
         parts.append(Part(Map(key, title, values, made[0], made[1], scale=scale), rows, columns))

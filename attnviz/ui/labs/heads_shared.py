@@ -60,7 +60,7 @@ def _maps(computed: Computed, heads: Heads, run: Run) -> None:
             ),
             Map("own", _titled("a", _("own keys")), own.weights[h], s, u, scale="share"),
             Map("shared", _titled("a′", _("shared keys")), now.weights[h], s, u, scale="share"),
-            Map("change", "<b>a′ − a</b>", now.weights[h] - own.weights[h], s, u),
+            Map("change", "<b>a′ − a</b>", now.weights[h] - own.weights[h], s, u, scale="difference"),
         ],
         bars={"truth": _("1: reads it")},
     )
