@@ -29,6 +29,7 @@ DRAWN = 64  # tokens of a mask that is drawn by hand; later ones it leaves alone
 QUESTIONS = 31  # that learners ask, numbered from 1
 EXPORT_BYTES = 4 * 2**20  # of cells written out in a page that is taken home
 NOTICE_CHARS = 40  # characters of a refused value that a notice repeats
+NOTICE_NAMES = 4  # names that no link has, of those in a link, that a notice repeats
 
 # Long text: above TRACE_BYTES no whole trace is made, and maps are pooled
 LONG_TOKENS = 32_768  # tokens of an axis of a pooled map

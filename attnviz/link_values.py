@@ -26,8 +26,10 @@ class Notice(NamedTuple):
         "repeated": the last value counts
         "replaced": the text holds U+FFFD, which stands for what no link can carry
         "too_long": of the text the beginning is kept, of edits nothing
-        "without": the link says itself that it leaves `value` out, "text", "edits" or "labs"
-    name is the parameter, value what came, cut to NOTICE_CHARS.
+        "without": the link says itself that it leaves `name` out, "text", "edits" or "labs"
+        "no_such_name": `name` is no parameter; value is the one that it is like, or ""
+        "no_cell": value is how many edited cells of matrix `name` lie outside it; they are kept
+    name is the parameter, value what came, both cut to NOTICE_CHARS.
     """
 
     code: str

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import fields
+from difflib import get_close_matches
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -17,7 +18,7 @@ from attnviz.edits import EDITS
 from attnviz.experiment import DEFAULT_TEXT, Experiment, View
 from attnviz.fields import PAGE, shown
 from attnviz.lab import Lab
-from attnviz.limits import LINK_BYTES, NOTICE_CHARS, TEXTS
+from attnviz.limits import LINK_BYTES, NOTICE_CHARS, NOTICE_NAMES, TEXTS
 from attnviz.link_values import Notice, NotTakenError, plain, take
 from attnviz.tokenizers import clean
 
@@ -30,6 +31,10 @@ _VIEW = {f.name: f.default for f in fields(View) if f.name not in _PRIVATE}
 _LAB = {f.name: f.default for f in fields(Lab)}
 _DEFAULTS = _EXPERIMENT | {"edits": None} | _VIEW | _LAB
 _PARAMETERS = (*_DEFAULTS, "page", "without")
+
+# Names that others read or add, of which nobody expects anything here: Streamlit, the site around a frame, and those
+# who count visits, as WeChat does with from and isappinstalled.
+_OTHERS = re.compile("embed|embed_options|__.*|utm(_.*)?|.*clid|from|isappinstalled", re.IGNORECASE | re.DOTALL)
 
 _HOST = re.compile(r"^([a-z][a-z0-9+.-]*:)?//[^/]*|^[^/]+(?=/)", re.IGNORECASE)  # with a scheme, or without
 
@@ -91,7 +96,17 @@ def read_query(query: str | Mapping[str, Any]) -> tuple[Experiment, View, tuple[
         notices.append(Notice("out_of_range", "n_kv_heads", str(taken.pop("n_kv_heads"))))
     lab = Lab(**{name: taken.pop(name) for name in _LAB if name in taken})
     view = View(**{name: taken.pop(name) for name in (*_VIEW, "page") if name in taken}, lab=lab)
-    return Experiment(**({"text": DEFAULT_TEXT} | taken)), view, tuple(notices)
+    experiment = Experiment(**({"text": DEFAULT_TEXT} | taken))
+    return experiment, view, (*notices, *_without_cell(experiment))
+
+
+def _without_cell(experiment: Experiment) -> list[Notice]:
+    """Say of each matrix how many of its edits have no cell in this text and at these sizes."""
+    counts = {
+        name: sum(not experiment.has_cell(name, index) for index, _value in cells)
+        for name, cells in experiment.edits.items()
+    }
+    return [Notice("no_cell", name, str(n)) for name, n in counts.items() if n]
 
 
 def _parameters(query: Any, notices: list[Notice]) -> dict[str, str]:
@@ -108,9 +123,11 @@ def _parameters(query: Any, notices: list[Notice]) -> dict[str, str]:
         notices.append(Notice("malformed", "query", shown(query)[:NOTICE_CHARS]))
         pairs = []
     found: dict[str, str] = {}
+    names = dict.fromkeys(name for name, _value in pairs if isinstance(name, str))
+    notices.extend(_unknown([name for name in names if name and name not in _PARAMETERS]))
     for name, value in pairs:
         if not isinstance(name, str) or name not in _PARAMETERS:
-            continue  # somebody else's: embed, utm_source
+            continue
         text = plain(value)
         if text is None:
             notices.append(Notice("malformed", name, shown(value)[:NOTICE_CHARS]))
@@ -119,6 +136,17 @@ def _parameters(query: Any, notices: list[Notice]) -> dict[str, str]:
             notices.append(Notice("repeated", name, text[:NOTICE_CHARS]))
         found[name] = text
     return found
+
+
+def _unknown(names: list[str]) -> list[Notice]:
+    """Say which names are nobody's, the first of them and one more, and which parameter each of them is like."""
+    notices = []
+    for name in [name for name in names if not _OTHERS.fullmatch(name)][: NOTICE_NAMES + 1]:
+        short = clean(name if len(name) <= NOTICE_CHARS else name[: NOTICE_CHARS - 1] + "…")
+        # An edited matrix has a name in Python, and none of its own in a link.
+        like = ["edits"] if name in EDITS else get_close_matches(short.lower(), _DEFAULTS, 1)
+        notices.append(Notice("no_such_name", short, "".join(like)))
+    return notices
 
 
 def _pairs(query: str) -> list[tuple[str, Any]]:

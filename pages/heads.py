@@ -4,7 +4,8 @@ from attnviz.locale import _
 from attnviz.ui import labs, page, source
 
 computed = page.begin(
-    _("Several heads read the same tokens, each in its own way. See how they are split, and what they may share.")
+    _("Several heads read the same tokens, each in its own way. See how they are split, and what they may share."),
+    own_heads=True,
 )
 section = labs.sections(
     split=_("Splitting"), shared=_("Shared keys"), cross=_("Two texts"), average=_("Averaging heads")

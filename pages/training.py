@@ -20,7 +20,9 @@ st.markdown(
     )
 )
 settings.choose()
-notices.show_link()
+refused = st.container()
+with refused:
+    notices.show_link()
 lab = state.view().lab
 if problem := settings.problem(lab):
     st.warning(problem)
@@ -51,6 +53,8 @@ replay.answers(shown, tokens, run)
 asked.show(job)
 layer, head = heads.choose(shown)
 computed = replay.one_head(shown, tokens, run, layer, head)
+with refused:
+    notices.show_moved(which=which, layer=layer, head=head, s=computed.view.s, u=computed.view.u)
 charts = board.show(computed, "scores", "output")
 home.offer(shown, tokens, layer, run.layers[layer])
 labs.show_tables()

@@ -7,10 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnviz.experiment import DEFAULT_TEXT, Experiment, View
-from attnviz.limits import NOTICE_CHARS, TEXT_CHARS
+from attnviz.lab import Lab
+from attnviz.limits import NOTICE_CHARS, NOTICE_NAMES, TEXT_CHARS
 from attnviz.links import Notice, from_query, read_query, to_query
 
 CODES = {"out_of_range", "unknown", "malformed", "not_finite", "too_long", "repeated", "replaced", "without"}
+CODES |= {"no_such_name", "no_cell"}
 NAMES = (*Experiment.__dataclass_fields__, *View.__dataclass_fields__, "edits", "without")
 
 
@@ -53,8 +55,20 @@ NAMES = (*Experiment.__dataclass_fields__, *View.__dataclass_fields__, "edits", 
         (None, [("malformed", "query", "None")]),
         (7, [("malformed", "query", "7")]),
         (b"text=hi", [("malformed", "query", "b'text=hi'")]),
-        ("embed=true&utm_source=x&" + "&=&" * 9 + "%zz", []),
-        ("x=[[1]]&max_tokens=1", []),
+        ("embed=true&utm_source=x&" + "&=&" * 9, []),
+        ("EMBED_OPTIONS=dark_theme&fbclid=x&from=timeline&isappinstalled=0&__theme=dark&__sign=x", []),
+        ("%zz", [("no_such_name", "%zz", "")]),
+        ("maks=causal", [("no_such_name", "maks", "mask")]),
+        (
+            "maks=causal&maks=none&Temprature=2",
+            [("no_such_name", "maks", "mask"), ("no_such_name", "Temprature", "temperature")],
+        ),
+        ("x=[[1]]&max_tokens=1", [("no_such_name", "x", "edits"), ("no_such_name", "max_tokens", "")]),
+        (
+            "lab=1&" + "y" * 99,
+            [("no_such_name", "lab", "labels"), ("no_such_name", "y" * (NOTICE_CHARS - 1) + "…", "")],
+        ),
+        ({"a\ud83d": "1"}, [("no_such_name", "a\ufffd", "")]),
     ],
 )
 def test_what_cannot_be_taken_is_said_and_the_default_stands(query: Any, notices: list[Any]) -> None:
@@ -78,6 +92,34 @@ def test_good_values_survive_bad_ones() -> None:
     assert experiment == Experiment("kept", d_v=2, q=(((0, 0, 1), 5.0),))
     assert view == View(h=1)
     assert [notice.name for notice in said] == ["d_k", "edits", "u"]
+
+
+def test_of_many_unknown_names_the_first_are_kept_and_nothing_else_is_lost() -> None:
+    query = "&".join(f"_{i}=1" for i in range(9_000)) + "&text=kept&d_k=2"
+    experiment, _, said = read_query(query)
+    assert experiment == Experiment("kept", d_k=2)
+    assert [notice.name for notice in said] == [f"_{i}" for i in range(NOTICE_NAMES + 1)]
+
+
+def test_every_setting_of_every_page_is_a_name_that_links_know() -> None:
+    for kind in (Experiment, View, Lab):
+        names = set(kind.__dataclass_fields__) - {"x", "w_q", "w_k", "w_v", "q", "k", "v", "max_tokens", "lab"}
+        said = read_query(dict.fromkeys(sorted(names), "?"))[2]
+        assert "no_such_name" not in {notice.code for notice in said}
+
+
+def test_edits_that_have_no_cell_are_kept_and_counted_by_matrix() -> None:
+    query = "text=a+b+c%0Ad&edits=x~0.2.7_1_2~0.40.0_3~1.1.0_4~w_q~0.0_5~7.4_6~v~7.0.0_7"
+    experiment, _, said = read_query(query)
+    # 0.2.8 is past d_model, 0.40.0 past the text, 1.1.0 padding; 7.4 is past h*k = 4, 7.0.0 past the sequences.
+    assert said == (Notice("no_cell", "x", "3"), Notice("no_cell", "w_q", "1"), Notice("no_cell", "v", "1"))
+    assert experiment.x == (((0, 2, 7), 1.0), ((0, 2, 8), 2.0), ((0, 40, 0), 3.0), ((1, 1, 0), 4.0))
+    assert from_query(to_query(experiment))[0] == experiment
+    assert sorted(experiment.run().unused) == sorted(
+        [("x", (0, 2, 8)), ("x", (0, 40, 0)), ("x", (1, 1, 0)), ("w_q", (7, 4)), ("v", (7, 0, 0))]
+    )
+    grown = read_query(query.replace("d&", "d+e&").replace("text=", "text=" + "w+" * 40) + "&d_model=9&d_k=5")[2]
+    assert grown == (Notice("no_cell", "v", "1"),)
 
 
 def test_a_text_past_all_limits_keeps_its_beginning() -> None:

@@ -69,9 +69,13 @@ def views(draw: st.DrawFn) -> View:
 def test_a_link_restores_what_it_was_written_from(experiment: Experiment, view: View) -> None:
     query = to_query(experiment, view)
     assert query.isascii()
-    expected = (experiment, view, ())
-    if "\ufffd" in experiment.text:
-        expected = (experiment, view, (Notice("replaced", "text", experiment.text[:NOTICE_CHARS]),))  # type: ignore[assignment]
+    said = [Notice("replaced", "text", experiment.text[:NOTICE_CHARS])] if "\ufffd" in experiment.text else []
+    said += [
+        Notice("no_cell", name, str(n))
+        for name, cells in experiment.edits.items()
+        if (n := sum(not experiment.has_cell(name, index) for index, _value in cells))
+    ]
+    expected = (experiment, view, tuple(said))
     assert read_query(query) == expected
     assert read_query("?" + query) == expected
     assert read_query(dict(parse_qsl(query, keep_blank_values=True))) == expected

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.experiment import PAD, Experiment, Run, View
+from attnviz.experiment import PAD, Experiment, Lab, Run, View
 from attnviz.figures.text import markdown
 from attnviz.limits import (
-    LIMITS,
     LINK_BYTES,
     LONG_BYTES,
     LONG_TOKENS,
@@ -17,47 +16,48 @@ from attnviz.limits import (
     TOKENS_SHOWN,
     TRACE_BYTES,
 )
-from attnviz.links import Notice, to_query
+from attnviz.links import to_query
 from attnviz.locale import _, n_
-from attnviz.ui import state
+from attnviz.ui import linked, state
+from attnviz.ui.link_words import words
+
+SENTENCES = 6  # of a link that holds many things that cannot be had
 
 
 def show_link() -> None:
     """Say what the link asked for and could not have."""
-    said = dict.fromkeys(word(notice) for notice in state.notices())
+    said = words(linked.refused())
+    if len(said) > SENTENCES:
+        rest = len(said) - SENTENCES
+        more = n_(
+            "{n} more value in the link is not taken, for such reasons.",
+            "{n} more values in the link are not taken, for such reasons.",
+            rest,
+        )
+        said[SENTENCES:] = [more.format(n=rest)]
     if said:
-        st.warning("\n\n".join(list(said)[:6]))
+        st.warning("\n\n".join(said))
 
 
-def word(notice: Notice) -> str:
-    """Word one notice, in Markdown."""
-    name, value = markdown(notice.name), markdown(notice.value)
-    limit = LIMITS.get(notice.name)
-    if notice.name == "n_kv_heads" and notice.code != "repeated":
-        return _("The link asks for {value} key-value heads; their number must divide that of the heads.").format(
-            value=value
+def show_moved(**shown: int) -> None:
+    """Say which numbers the link asks for that there are none of here, and what is `shown` instead, by their names.
+
+    Only while the reader has changed nothing: what is set on the page may move other numbers without a word.
+    """
+    view = state.view()
+    asked = {name: getattr(view.lab if name in Lab.__dataclass_fields__ else view, name) for name in shown}
+    moved = [name for name in shown if asked[name] != shown[name]]
+    if moved and linked.is_unchanged():
+        said = n_(
+            "The link asks for {asked}, which is not here: {shown} is shown. A link counts from 0, the page from 1.",
+            "The link asks for {asked}, which are not here: {shown} are shown. A link counts from 0, the page from 1.",
+            len(moved),
         )
-    if notice.code == "out_of_range" and limit:
-        return _("The link asks for {name} = {value}; it goes from {low} to {high}, so the default is shown.").format(
-            name=name, value=value, low=f"{limit.low:g}", high=f"{limit.high:g}"
-        )
-    if notice.code == "without":
-        return {
-            "text": _("The text was too long for the link you opened: paste it into the box."),
-            "edits": _("The edited numbers were too many for the link you opened: they are not in it."),
-            "labs": _("What was typed into the labs was too long for the link you opened: it is not in it."),
-        }[notice.name]
-    if notice.code == "too_long" and notice.name == "text":
-        return _("The link's text is longer than attnviz takes: only its beginning is shown.")
-    if notice.code == "replaced":
-        return _("The link holds characters that no text can carry: “�” stands in their place.")
-    if notice.code == "repeated":
-        return _("The link gives {name} more than once: the last one counts.").format(name=name)
-    if notice.name == "edits":
-        return _("The link holds edited numbers that cannot be read ({value}): they are left out.").format(value=value)
-    return _("The link gives {name} a value that attnviz does not know ({value}): the default is shown.").format(
-        name=name, value=value
-    )
+        st.warning(said.format(asked=_equations(asked, moved), shown=_equations(shown, moved)))
+
+
+def _equations(numbers: dict[str, int], names: list[str]) -> str:
+    return ", ".join(f"{markdown(name)} = {numbers[name]}" for name in names)
 
 
 def show_numbers(run: Run, view: View) -> None:

@@ -14,11 +14,12 @@ from attnviz.ui import home as homes
 from attnviz.ui.compute import Computed
 
 
-def begin(words: str, *, long: bool = False, parts: tuple[str, ...] = ()) -> Computed:
+def begin(words: str, *, long: bool = False, parts: tuple[str, ...] = (), own_heads: bool = False) -> Computed:
     """Say what the page is about, draw the shared controls and compute; without tokens the page ends here.
 
     long: the page shows a text of any length; another shows the tokens of which a whole trace is held. parts: the codes
-    of the page's parts, where it has several, of which the first alone shows a long text.
+    of the page's parts, where it has several, of which the first alone shows a long text. own_heads: where the
+    experiment has one head, the page has others.
     {s} and {u} in the words stand for the letters of the tokens.
     """
     routing.require_app()
@@ -35,6 +36,9 @@ def begin(words: str, *, long: bool = False, parts: tuple[str, ...] = ()) -> Com
         state.stop()
     section = state.view().lab.section
     computed = compute.computed(long=long and (section not in parts or section == parts[0]))
+    view = computed.view
+    here = {"h": view.h} if experiment.n_heads > 1 or not own_heads else {}
+    notices.show_moved(b=view.b, **here, s=view.s, u=view.u, feature=view.feature)
     notices.show_text(experiment, computed.n_cut, long=computed.run.long is not None)
     notices.show_numbers(computed.run, computed.view)
     notices.show_positions(experiment)

@@ -16,10 +16,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from attnviz import locale
 from attnviz.experiment import EDITS, Experiment, View
 from attnviz.limits import UNDO
-from attnviz.links import Notice, read_query
-from attnviz.ui import widgets
+from attnviz.links import read_query
+from attnviz.ui import linked, widgets
 
-_HELD = ("experiment", "view", "notices", "past")
+_HELD = ("experiment", "view", "past")
 
 
 class Bound(TypedDict):
@@ -34,8 +34,9 @@ def begin() -> None:
     """Read the link when a session begins, and set the language of this run."""
     if "experiment" not in st.session_state:
         query = {name: st.query_params.get_all(name) for name in st.query_params}
-        experiment, view, notices = read_query(query)
-        st.session_state.update(experiment=experiment, view=view, notices=notices, past=[])
+        experiment, view, refused = read_query(query)
+        st.session_state.update(experiment=experiment, view=view, past=[])
+        linked.begin(refused)
     locale.use(language())
 
 
@@ -44,8 +45,10 @@ def arrive(page: str) -> None:
 
     Keys with an underscore are no widgets'.
     """
-    if st.session_state.get("_page") != page:
+    if (before := st.session_state.get("_page")) != page:
         st.session_state["_page"] = page
+        if before is not None:
+            linked.looked_elsewhere()
         _forget_widgets()
 
 
@@ -95,25 +98,22 @@ def view() -> View:
     return held
 
 
-def notices() -> tuple[Notice, ...]:
-    """Return what the link asked for and could not have, until the first change."""
-    held: tuple[Notice, ...] = st.session_state["notices"]
-    return held
-
-
 def change(new: Experiment) -> None:
     """Put another experiment in place; a change of the edits can be undone. Call it in a callback."""
     old = experiment()
     if new.edits != old.edits:
         st.session_state["past"] = [*st.session_state["past"], old.edits][-UNDO:]
-    st.session_state.update(experiment=new, notices=())
-    _reseed(new)
+    st.session_state["experiment"] = new
+    linked.changed()
+    widgets.follow(new)
 
 
 def look(**changed: Any) -> None:
     """Look elsewhere: change fields of the view. Call it in a callback."""
     st.session_state["view"] = replace(view(), **changed)
-    _reseed(view())
+    if set(changed) != {"lang"}:
+        linked.looked_elsewhere()
+    widgets.follow(view())
 
 
 def look_at(field: str, key: str) -> None:
@@ -156,8 +156,11 @@ def of_lab(field: str, *, worded: bool = False) -> Bound:
 
 def set_lab(**changed: Any) -> None:
     """Change settings of the labs. Call it in a callback."""
+    before = view().lab
     keep(**changed)
-    _reseed(view(), view().lab)
+    if view().lab != before:
+        linked.looked_elsewhere()
+    widgets.follow(view(), view().lab)
 
 
 def keep(**changed: Any) -> None:
@@ -208,12 +211,3 @@ def _take_lab(field: str, key: str) -> None:
         st.session_state[key] = getattr(view().lab, field)
     else:
         set_lab(**{field: value})
-
-
-def _reseed(*sources: Any) -> None:
-    """Let every drawn widget follow what was changed elsewhere."""
-    values = {name: getattr(source, name) for source in sources for name in source.__dataclass_fields__}
-    for key in list(st.session_state):
-        field = str(key).partition(".")[0]
-        if field in values:
-            widgets.give(str(key), values[field])

@@ -23,6 +23,15 @@ def give(key: str, value: Any) -> None:
         st.session_state[key] = value
 
 
+def follow(*sources: Any) -> None:
+    """Let every drawn widget of a field of some dataclasses follow what was changed elsewhere."""
+    values = {name: getattr(source, name) for source in sources for name in source.__dataclass_fields__}
+    for key in list(st.session_state):
+        field = str(key).partition(".")[0]
+        if field in values:
+            give(str(key), values[field])
+
+
 def told() -> None:
     """Note that a run of a page, or of a part of it, has ended: the browser is told what the widgets in it show."""
     context = get_script_run_ctx()

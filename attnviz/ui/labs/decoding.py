@@ -16,7 +16,7 @@ from attnviz.labs.decoding import BYTES, Decoded, Layer, Sizes, at_once, change,
 from attnviz.letters import relabel
 from attnviz.limits import TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import labs, state
+from attnviz.ui import headings, labs, state
 from attnviz.ui.board import Charts
 from attnviz.ui.compute import Computed
 from attnviz.ui.questions import Question, ask
@@ -117,7 +117,7 @@ def maps(computed: Computed, now: Now) -> Charts:
     last, words = decoded.last, computed.run.tokens[view.b][:t]
     marked = (*words[:-1], "▶ " + words[-1])
     query, keys = Axis("s", marked[-1:]), Axis("u", words)
-    st.markdown("**" + _("New in this step: one row of each") + "**")
+    headings.title(_("New in this step: one row of each"))
     new = labs.maps(
         follow,
         "maps-new",
@@ -132,7 +132,7 @@ def maps(computed: Computed, now: Now) -> Charts:
     )
     for panel in new["panels"]:
         panel["start"][0] = t - 1  # the one row is the newest token's
-    st.markdown("**" + _("The cache with its new row, and the rows so far") + "**")
+    headings.title(_("The cache with its new row, and the rows so far"))
     s, caches = Axis("s", marked), [f"<b>{html(words)}</b>{_group(computed)}" for words in (_("K cache"), _("V cache"))]
     kept = labs.maps(
         follow,
@@ -190,7 +190,7 @@ def small(value: float) -> str:
 
 def only_causal(now: Now) -> None:
     """Show by how much the newest token changes the rows before it, with the causal mask and without."""
-    st.markdown("**" + _("Why the mask must be causal") + "**")
+    headings.title(_("Why the mask must be causal"))
     if now.t == 1:
         st.markdown(_("The first token has no rows before it: take a step."))
         return

@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.figures.charts import Scale, Series, lines
 from attnviz.labs.decoding import Sizes, cost, total
 from attnviz.locale import _
-from attnviz.ui import labs, small_table, state
+from attnviz.ui import headings, labs, small_table, state
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import once
 
@@ -28,7 +28,7 @@ class Chart(NamedTuple):
 
 def show(sizes: Sizes, t: int, n: int) -> None:
     """Draw what step t of n costs, and what steps 1 to n do."""
-    st.markdown("**" + _("What it costs: all heads of one layer, in float32") + "**")
+    headings.title(_("What it costs: all heads of one layer, in float32"))
     with st.container(horizontal=True, gap="medium"):
         with st.container(width="content"):
             _numbers(sizes, t)

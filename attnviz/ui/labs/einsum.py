@@ -12,7 +12,7 @@ from attnviz.labs.equations import EquationError, Problem, SizesError, own_tenso
 from attnviz.letters import LETTERS, relabel
 from attnviz.limits import TEXTS
 from attnviz.locale import _
-from attnviz.ui import labs, state, widgets
+from attnviz.ui import headings, labs, state, widgets
 from attnviz.ui.compute import Computed
 from attnviz.ui.controls import LIVE
 from attnviz.ui.labs import einsum_letters, einsum_maps, einsum_terms, einsum_words
@@ -59,12 +59,12 @@ def _work(computed: Computed, place: DeltaGenerator | None) -> None:
         place.markdown(_answer(computed, problem, found))
     loop, terms = st.columns(2, gap="medium")
     with loop:
-        st.markdown(_("**The loop that runs**"))
+        headings.line(_("**The loop that runs**"))
         einsum_letters.show_loop(problem, letters)
         asked = (computed.experiment, lab.equation, lab.sizes, computed.view.b, computed.view.h, computed.view.letters)
         einsum_terms.say_check(problem, found, index, asked)
     with terms:
-        st.markdown(_("**One element**: choose it here, or click a map"))
+        headings.line(_("**One element**: choose it here, or click a map"))
         if not there:
             st.caption(_("There is no element {at} here: this one is shown.").format(at=markdown(lab.at)))
         einsum_terms.choose(problem, index, letters)

@@ -16,7 +16,7 @@ from attnviz.labs.heads import apart, by_view, came_from, cut, one_by_one, one_e
 from attnviz.letters import relabel
 from attnviz.limits import LIMITS
 from attnviz.locale import _, n_
-from attnviz.ui import board, labs, small_table, state
+from attnviz.ui import board, headings, labs, small_table, state
 from attnviz.ui.compute import Computed, kept
 from attnviz.ui.labs.roles import rounded, titled, words_of
 from attnviz.ui.questions import Question, ask, progress
@@ -102,7 +102,7 @@ def _maps(computed: Computed) -> None:
     note(computed, heads)
     board.windows(computed)
     x, w_q, ways = _made(heads)
-    st.markdown("**" + _("The queries of head {h}, made in three ways, and by mistake").format(h=heads.h + 1) + "**")
+    headings.title(_("The queries of head {h}, made in three ways, and by mistake").format(h=heads.h + 1))
     wrong = by_view(project(x, w_q), heads.experiment.n_heads)  # (b, h, s, k)
     pieces = came_from(heads.n, heads.experiment.n_heads)[heads.h].tolist()  # of each row the token
     words = words_of(computed)

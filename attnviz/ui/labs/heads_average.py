@@ -17,7 +17,7 @@ from attnviz.figures.text import html, number
 from attnviz.labs.heads import Opposite, averaged, opposite
 from attnviz.limits import LIMITS
 from attnviz.locale import _
-from attnviz.ui import board, labs, state
+from attnviz.ui import board, headings, labs, state
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed
 from attnviz.ui.labs.heads import Heads, note, of
@@ -127,7 +127,7 @@ def _all(computed: Computed, heads: Heads, weights: Tensor, s: int) -> dict[str,
     mean = averaged(weights)
     tokens = (Axis("s", words), Axis("u", words))
     effects = effective_tokens(torch.cat([weights[:, s], mean[s : s + 1]])).tolist()
-    st.markdown("**" + _("The {n} heads of the layer, and their mean").format(n=n) + "**")
+    headings.title(_("The {n} heads of the layer, and their mean").format(n=n))
     choose(computed, "s")
     st.markdown(_said(quoted(words, s), effects))
     with st.container(horizontal=True, gap="medium"):

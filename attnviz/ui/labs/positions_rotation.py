@@ -17,7 +17,7 @@ from attnviz.labs.positions import ROTATIONS
 from attnviz.labs.positions_inside import Curve, Layouts, by_distance, layouts
 from attnviz.letters import relabel
 from attnviz.locale import _
-from attnviz.ui import board, labs, state
+from attnviz.ui import board, headings, labs, state
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed
 from attnviz.ui.labs import positions
@@ -49,7 +49,7 @@ def show(computed: Computed) -> None:
     _ask(computed, found, curves)
     board.windows(computed)
     charts = [_vectors(computed, query, found), _scores(computed, found)]
-    st.markdown("**" + _("One query and one key at every two of {n} places").format(n=PLACES) + "**")
+    headings.title(_("One query and one key at every two of {n} places").format(n=PLACES))
     positions.pick(computed)
     _curve(computed, curves, float(query[s] @ key[u]))
     labs.connect(computed, charts, selected={"name": "scores_half", "row": s, "col": u})

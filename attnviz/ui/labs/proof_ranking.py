@@ -16,7 +16,7 @@ from attnviz.labs.proof import ranks
 from attnviz.letters import relabel
 from attnviz.limits import TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import labs
+from attnviz.ui import headings, labs
 from attnviz.ui.board import current_theme
 from attnviz.ui.labs.proof import Head
 from attnviz.ui.labs.proof_words import alone
@@ -46,7 +46,7 @@ def show(head: Head, view: View) -> None:
             "moved": (_("moved without it"), head.moved[at], "s"),
         }
     words = words.format(letter=relabel(letter, view.letters), at=at + 1, token=markdown(head.words[at]))
-    st.markdown(f"**{words}**")
+    headings.title(words)
     if not shown:
         st.markdown(alone(head))
         return

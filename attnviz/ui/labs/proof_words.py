@@ -8,7 +8,7 @@ from attnviz.figures.text import markdown, number
 from attnviz.labs.proof import misled, rank_correlation
 from attnviz.letters import relabel
 from attnviz.locale import _
-from attnviz.ui import state
+from attnviz.ui import headings, state
 from attnviz.ui.labs.proof import Head
 from attnviz.ui.questions import Question, ask
 
@@ -93,7 +93,7 @@ def alone(head: Head) -> str:
 
 def note() -> None:
     """Say what others found, and what this page cannot show."""
-    st.markdown("**" + _("What others found") + "**")
+    headings.title(_("What others found"))
     st.markdown(
         "\n".join(
             "- " + line

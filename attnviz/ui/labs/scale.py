@@ -8,7 +8,7 @@ from attnviz.figures.text import markdown, number
 from attnviz.labs.scale import SCALINGS, SIZES, Rows, averages, factors, n_rows, own
 from attnviz.limits import LIMITS
 from attnviz.locale import _
-from attnviz.ui import labs, small_table, state
+from attnviz.ui import headings, labs, small_table, state
 from attnviz.ui.compute import Computed
 from attnviz.ui.labs.scale_charts import COLOURS, Setting, curves, histograms, scalings
 from attnviz.ui.labs.softmax_row import choose_row
@@ -146,6 +146,6 @@ def _own_row(computed: Computed, mine: Rows) -> None:
     printed = {name: [number(value, 4) for value in values.tolist()] for name, values in columns.items()}
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=220):
-            st.markdown("**" + _("Your own row, d_k = {d_k}").format(d_k=experiment.d_k) + "**")
+            headings.title(_("Your own row, d_k = {d_k}").format(d_k=experiment.d_k))
             choose_row(computed)
         small_table.show({_("Scale"): names, **printed})

@@ -17,7 +17,7 @@ from attnviz.labs.softmax import Row, error, failure, row
 from attnviz.letters import relabel
 from attnviz.limits import LIMITS, TOKENS_SHOWN
 from attnviz.locale import _
-from attnviz.ui import labs, state
+from attnviz.ui import headings, labs, state
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed
 
@@ -47,7 +47,7 @@ def show(computed: Computed, trace: AttentionTrace) -> None:
     """Draw the row."""
     view = computed.view
     parts = row(trace.masked[view.b, view.h, view.s], view.lab.shift)
-    st.markdown("**" + _("One row, from scores x to weights") + "**")
+    headings.title(_("One row, from scores x to weights"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choose_row(computed)
         limit = LIMITS["shift"]

@@ -12,7 +12,7 @@ from attnviz.figures.text import html, number
 from attnviz.limits import TEXTS
 from attnviz.locale import _
 from attnviz.models.reading import Reading
-from attnviz.ui import labs, state
+from attnviz.ui import labs, notices, state
 from attnviz.ui.compute import Computed
 from attnviz.ui.controls import LIVE
 from attnviz.ui.models import waiting
@@ -25,6 +25,7 @@ def show(chosen: Chosen, computed: Computed) -> Shown:
     lab = state.view().lab
     layer = min(lab.other_layer, len(chosen.part.layers) - 1)
     head = min(lab.other_head, chosen.part.layers[layer].query.shape[0] - 1)
+    notices.show_moved(other_layer=layer, other_head=head)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         box(_("Other layer"), "other_layer", layer, len(chosen.part.layers))
         box(_("Other head"), "other_head", head, chosen.part.layers[layer].query.shape[0])

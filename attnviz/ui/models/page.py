@@ -26,7 +26,9 @@ def show(words: str) -> None:
     process.settle()
     st.session_state["_ran"], st.session_state["_tables"] = state.experiment(), []
     st.markdown(words)
-    notices.show_link()
+    refused = st.container()
+    with refused:
+        notices.show_link()
     asked = choose.show()
     job = waiting.job(asked.wanted)
     reading = waiting.reading_of(job)
@@ -35,6 +37,9 @@ def show(words: str) -> None:
     _say_shortened(reading)
     chosen.choose(reading)
     now = chosen.of(job)
+    at = chosen.stand_in(now.queries, now.keys).view
+    with refused:
+        notices.show_moved(layer=now.layer, head=now.head, s=at.s, u=at.u)
     _guess(reading)
     charts = overview.show(now)
     st.header(_("Layer {layer}, head {head}").format(layer=now.layer + 1, head=now.head + 1), anchor=overview.ANCHOR)

@@ -11,7 +11,7 @@ from attnviz.limits import TEXTS
 from attnviz.locale import _
 from attnviz.models.files_axes import Brought, bring, readings
 from attnviz.models.files_mask import Misfit
-from attnviz.ui import state, widgets
+from attnviz.ui import linked, state, widgets
 from attnviz.ui.models import chosen
 from attnviz.ui.tensors import assumed, meant, words
 from attnviz.ui.tensors import held as tensors
@@ -50,10 +50,12 @@ def show(held: Held) -> Given | str:
 
 
 def _opened(held: Held, brought: Brought) -> Lab:
-    """Look at the first head with a weight that is no number, where the files are new."""
+    """Look at the first head with a weight that is no number, where the files are new and no link has another."""
+    lab = state.view().lab
+    asked = linked.is_unchanged() and any((lab.layer, lab.sample, lab.head))
     if st.session_state.get(_OPENED) != held.version:
         st.session_state[_OPENED] = held.version
-        x = brought.weights
+        x = None if asked else brought.weights
         odd = [] if x is None else (~x.isfinite()).flatten(-2).any(dim=-1).nonzero().tolist()
         if odd:
             layer, sample, head = odd[0]

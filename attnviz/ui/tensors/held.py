@@ -13,7 +13,7 @@ from attnviz.models.files import Named, Tensors, read_file
 from attnviz.models.files_examples import example
 from attnviz.models.files_refused import FileRefused
 from attnviz.models.memory import free_memory
-from attnviz.ui import state
+from attnviz.ui import linked, state
 from attnviz.ui.tensors import guessed, words
 
 _FILES, _VERSION, _REFUSED, _INBOX = "_tensor_files", "_tensor_version", "_tensor_refused", "_tensor_inbox"
@@ -61,10 +61,11 @@ def refusals() -> list[tuple[str, dict[str, object]]]:
 
 def take(uploaded: list[Any]) -> None:
     """Read what came into the box, empty it, and let the page begin again."""
+    as_linked = linked.is_unchanged() and state.view().lab.brought and not files()  # a link waits for them
     said: list[tuple[str, dict[str, object]]] = []
     for each in uploaded:
         try:
-            _add(each.name, each.getvalue())
+            _add(each.name, each.getvalue(), as_linked)
         except FileRefused as error:
             said.append(words.check(error))
         _drop(each.file_id)
@@ -73,7 +74,7 @@ def take(uploaded: list[Any]) -> None:
     state.again()
 
 
-def _add(name: str, data: bytes) -> None:
+def _add(name: str, data: bytes, as_linked: bool) -> None:
     held = tuple(file for file in files() if file.name != name)  # a file of the same name takes its place
     if len(held) >= FILES_HELD:
         raise FileRefused("files", file=name, most=FILES_HELD)
@@ -87,9 +88,12 @@ def _add(name: str, data: bytes) -> None:
     if sum(each.n_bytes for each in (*held, file)) > FILES_BYTES:
         raise FileRefused("room", file=name, most=FILES_BYTES)
     _put((*held, file))
-    state.keep(brought=True, example="none", labels="")
+    state.keep(brought=True, example="none")
+    if not as_linked:
+        state.keep(labels="")
     if file.tensors.arrays:
-        state.keep(layer=0, head=0, sample=0, axes="auto")
+        if not as_linked:
+            state.keep(layer=0, head=0, sample=0, axes="auto")
         correct(None)
 
 

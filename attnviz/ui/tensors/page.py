@@ -9,11 +9,11 @@ import streamlit as st
 from attnviz.experiment import to_query
 from attnviz.limits import TOKENS
 from attnviz.locale import _
-from attnviz.ui import board, bridge, home, labs, notices, process, routing, state
+from attnviz.ui import board, bridge, headings, home, labs, notices, process, routing, state
 from attnviz.ui import cell as cells
 from attnviz.ui.board import Charts
 from attnviz.ui.models import overview
-from attnviz.ui.models.chosen import Chosen, box, of_head
+from attnviz.ui.models.chosen import Chosen, box, of_head, stand_in
 from attnviz.ui.tensors import arrays, diagnosed, files, heads, held, maps
 from attnviz.ui.tensors.given import Given
 from attnviz.ui.tensors.heads import Heads
@@ -27,7 +27,9 @@ def show(words: str) -> None:
     process.settle()
     st.session_state["_ran"], st.session_state["_tables"] = state.experiment(), []
     st.markdown(words)
-    notices.show_link()
+    refused = st.container()
+    with refused:
+        notices.show_link()
     files.show()
     now = held.now()
     if now is None:
@@ -46,6 +48,9 @@ def show(words: str) -> None:
     if isinstance(given, str):
         st.warning(given)
         _end()
+    at = stand_in(given.queries, given.keys).view
+    with refused:
+        notices.show_moved(layer=given.layer, sample=given.sample, head=given.head, s=at.s, u=at.u)
     st.header(_("Diagnosis"), anchor=False)
     diagnosed.show(given)
     if given.n_layers * given.n_heads > 1:
@@ -74,7 +79,7 @@ def _head(given: Given, charts: Charts, several: Heads | None) -> None:
             maps.clicked(cell)
 
     if has_board(given):
-        st.markdown(_("**Step by step, as it should be**: computed from your queries, keys and values."))
+        headings.line(_("**Step by step, as it should be**: computed from your queries, keys and values."))
         own = of_head(given.read(), given.head, given.queries)
         charts = charts + board.show(own, "scores", "output", sliders=False)
         labs.show_tables()

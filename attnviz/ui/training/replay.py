@@ -18,7 +18,7 @@ from attnviz.training import tasks
 from attnviz.training.model import Forward, Weights, attended, forward, initial
 from attnviz.training.recipe import Recipe
 from attnviz.training.trainer import Training
-from attnviz.ui import labs, state, traced
+from attnviz.ui import headings, labs, state, traced
 from attnviz.ui.compute import Computed
 from attnviz.ui.controls import LIVE
 from attnviz.ui.training import curves
@@ -149,7 +149,7 @@ def answers(shown: Shown, tokens: Tensor, run: Forward) -> None:
     best = chances.argmax(dim=-1)  # (s,)
     right = int(((best == targets) & counted).sum())
     said = _("It answers {right} of {n} places right, of those that have one answer.")
-    st.markdown("**" + _("What the model answers") + "** · " + said.format(right=right, n=int(counted.sum())))
+    headings.line("**" + _("What the model answers") + "** · " + said.format(right=right, n=int(counted.sum())))
     rows = {
         _("reads"): tasks.decode(recipe, tokens),
         _("answers"): tasks.decode(recipe, best),

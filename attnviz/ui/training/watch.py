@@ -12,7 +12,7 @@ import streamlit as st
 from attnviz.locale import _, n_
 from attnviz.training.job import Job
 from attnviz.training.trainer import Training
-from attnviz.ui import state
+from attnviz.ui import headings, state
 from attnviz.ui.fragments import fragment
 from attnviz.ui.training import curves, jobs, replay
 
@@ -77,7 +77,7 @@ def _words(job: Job) -> str:
 
 def _maps(training: Training) -> None:
     step, weights = training.snapshots[-1]
-    st.markdown("**" + _("The maps after step {step}").format(step=step) + "**")
+    headings.title(_("The maps after step {step}").format(step=step))
     shown = replay.Shown(training.recipe, step, weights, training)
     tokens, _problem = replay.tokens(shown, state.view().lab.sequence)
     replay.maps(shown, tokens)

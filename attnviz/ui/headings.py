@@ -1,0 +1,19 @@
+"""The titles of a page's parts: headings, to which a screen reader jumps, of the size of the words around them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+
+def title(words: str) -> None:
+    """Draw a title: Markdown, in which tokens are escaped."""
+    line(f"**{words}**")
+
+
+def line(words: str) -> None:
+    """Draw a line of Markdown that is a title, or begins with one, in bold.
+
+    Its level is that of a block's name, next to the page's title: a part may stand on a page without blocks. Its bold
+    letters are what bridge.css knows it by, to keep it small: a container around it, for a key, would cost every run.
+    """
+    st.header(words, anchor=False)
