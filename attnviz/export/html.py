@@ -1,13 +1,13 @@
 """The board as one file that works offline: it hovers, opens cells and asks nothing of any server.
 
 Plotly's script, the app's linked hover and the numbers stand inside. The arithmetic of its cells is that of torch,
-computed when the file is made; a policy inside forbids the file to fetch anything.
+computed when the file is made; a policy inside forbids the file to fetch anything. Of a text that is longer than the
+window that is drawn, the window is in the file and nothing else, and the file says so.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,34 +15,24 @@ import plotly
 
 from attnviz import locale
 from attnviz.experiment import Experiment, Run, View
+from attnviz.export.html_cells import Write, cells, chosen, means, offered, step_drawn
+from attnviz.export.html_cells import Written as Written
 from attnviz.export.program import About
 from attnviz.figures.board import block_layout, hover_panels, specify
 from attnviz.figures.colours import Theme
 from attnviz.figures.frame import FONT, typed
 from attnviz.figures.layout import Layout
-from attnviz.figures.panels import AXES, STEP_OF, Panel
+from attnviz.figures.panels import STEP_OF, drawn
 from attnviz.figures.text import visible
 from attnviz.figures.titles import plain_symbol, sentence
 from attnviz.letters import relabel
-from attnviz.limits import EXPORT_BYTES
+from attnviz.limits import NAME_CHARS
 from attnviz.locale import _
 
 _HERE = Path(__file__).parent
 _FIGURES = _HERE.parent / "figures"
 _GROUND = {"light": "#ffffff", "dark": "#14171c"}
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset", "showTips": False}
-
-
-class Written(NamedTuple):
-    """A cell written out: its sentence, what it equals, and the table of its sum; plain text all of it."""
-
-    words: str
-    equals: str
-    heads: list[str]
-    rows: list[list[str]]
-
-
-Write = Callable[[str, int, int], Written]  # of a step, a row and a column, counted from 0
 
 
 class Block(NamedTuple):
@@ -67,13 +57,14 @@ def page(
     """Return the file: the blocks of sequence view.b and head view.h, as they are on screen, and the cells of `steps`.
 
     write: how a cell is written out. Up to limits.EXPORT_BYTES of cells are; the file says of others that they are
-    not in it. file: what pictures saved from it are called. Raises ValueError for a run without a trace.
+    not in it. file: what pictures saved from it are called. Raises ValueError for a run that holds neither a trace nor
+    a head of a long text.
     """
-    if run.trace is None:
-        raise ValueError("run.trace must be a trace, not None: the experiment is above limits.TRACE_BYTES")
+    if run.trace is None and run.long is None:
+        raise ValueError("run.trace must be a trace, or run.long a head of a long text, not None both")
     layouts = {block.name: block_layout(experiment, run, view, block.name) for block in blocks}
     panels = {slot.panel.name: slot.panel for layout in layouts.values() for slot in layout.slots}
-    offered = {step: found for step in steps if (found := panels.get(_panel_of(step))) is not None}
+    found = offered(panels, steps)
     home = {
         "about": about._asdict() | {"version": f"attnviz {about.version}"},
         "look": {"ground": _GROUND[theme.name], "ink": theme.ink},
@@ -81,13 +72,27 @@ def page(
         "config": _CONFIG,
         "charts": [_chart(block, layouts[block.name], experiment, run, view, theme) for block in blocks],
         "spec": _hover(run, view, theme),
-        "steps": {step: _step(step, panel) for step, panel in offered.items()},
-        "panels": {name: _means(name) for name in panels if STEP_OF.get(name) in offered},
-        "cells": dict(_cells(offered, write)),
-        "chosen": _chosen(view, offered),
+        "steps": {step: step_drawn(step, panel) for step, panel in found.items()},
+        "panels": {name: means(name) for name in panels if STEP_OF.get(name) in found},
+        "cells": dict(cells(found, write)),
+        "chosen": chosen(view, found),
         "words": {"left_out": _("The arithmetic of this cell is not in this file; its link opens it.")},
     }
-    return _filled(about, home, theme)
+    return _filled(about, home, theme, part(run, view))
+
+
+def part(run: Run, view: View) -> str:
+    """Say which tokens of which head the board shows, where it shows a window; nothing where it shows all."""
+    n = len(run.tokens[view.b])
+    rows, columns = (drawn(letter, n, view) for letter in ("s", "u"))
+    if len(rows) == n:
+        return ""
+    words = _(
+        "Head {h} of sequence {b}: query tokens {s} to {s_end} and key tokens {u} to {u_end} of {n}. Every number is "
+        "of the whole text."
+    )
+    places = {"s": rows.start + 1, "s_end": rows.stop, "u": columns.start + 1, "u_end": columns.stop, "n": n}
+    return words.format(h=view.h + 1, b=view.b + 1, **{name: f"{place:,}" for name, place in places.items()})
 
 
 def _chart(block: Block, layout: Layout, experiment: Experiment, run: Run, view: View, theme: Theme) -> dict[str, Any]:
@@ -108,7 +113,7 @@ def _chart(block: Block, layout: Layout, experiment: Experiment, run: Run, view:
 
 def _hover(run: Run, view: View, theme: Theme) -> dict[str, Any]:
     return {
-        "tokens": [visible(token) for token in run.tokens[view.b]],
+        "tokens": _named(run, view),
         "letters": {letter: relabel(letter, view.letters) for letter in "smkdu"},
         "hues": theme.letters,
         "ink": theme.ink,
@@ -117,44 +122,16 @@ def _hover(run: Run, view: View, theme: Theme) -> dict[str, Any]:
     }
 
 
-def _panel_of(step: str) -> str:
-    """The panel that shows a step: of keys the transposed one where the keys themselves are not drawn."""
-    return "masked" if step == "scaled" else step
+def _named(run: Run, view: View) -> list[str] | dict[int, str]:
+    """The tokens that a hover names: of a long text those that are drawn, by their numbers."""
+    tokens = run.tokens[view.b]
+    if run.long is None:
+        return [visible(token) for token in tokens]
+    near = {i for letter in ("s", "u") for i in drawn(letter, len(tokens), view)}
+    return {i: visible(tokens[i][:NAME_CHARS]) for i in sorted(near)}
 
 
-def _step(step: str, panel: Panel) -> dict[str, Any]:
-    symbol = {"scaled": _("scaled"), "masked": _("masked")}.get(step) or plain_symbol(step)
-    return {"symbol": symbol, "first": panel.start, "shape": panel.values.shape, "panel": panel.name}
-
-
-def _means(name: str) -> dict[str, Any]:
-    """Which cell a click on a panel means: of K transposed the one across, of a row's sum the row."""
-    return {"step": STEP_OF[name], "turned": name == "key_t", "whole": not AXES[name][1]}
-
-
-def _chosen(view: View, offered: dict[str, Panel]) -> dict[str, Any]:
-    step = view.step if view.step in offered else list(offered)[-1]
-    row, column = AXES[_panel_of(step)]
-    at = {"s": view.s, "u": view.u}
-    return {"step": step, "row": at[row], "col": at.get(column, view.feature)}
-
-
-def _cells(offered: dict[str, Panel], write: Write) -> Iterator[tuple[str, Written]]:
-    """The cells of what is drawn, those of the last steps first, until they take all the room there is."""
-    room = EXPORT_BYTES
-    for step, panel in reversed(offered.items()):
-        for i in range(panel.values.shape[0]):
-            for j in range(panel.values.shape[1]):
-                row, column = i + panel.start[0], j + panel.start[1]
-                written = write(step, row, column)
-                room -= sum(map(len, (written.words, written.equals, *written.heads)))
-                room -= sum(len(value) + 4 for line in written.rows for value in line)
-                if room < 0:
-                    return
-                yield f"{step}:{row}:{column}", written
-
-
-def _filled(about: About, home: dict[str, Any], theme: Theme) -> str:
+def _filled(about: About, home: dict[str, Any], theme: Theme, part: str) -> str:
     plain = {**home, "cells": {key: cell._asdict() for key, cell in home["cells"].items()}}
     # Whatever a token is, it cannot end the script that it stands in.
     text = json.dumps(plain, default=_plain, ensure_ascii=False)
@@ -176,6 +153,7 @@ def _filled(about: About, home: dict[str, Any], theme: Theme) -> str:
         if _is_web(about.link)
         else "",
         "version": _escaped(f"attnviz {about.version}"),
+        "part": f'<p class="part">{_escaped(part)}</p>' if part else "",
         "scheme": theme.name,
         "ground": _GROUND[theme.name],
         "ink": theme.ink,

@@ -60,8 +60,7 @@ def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], no
             else _("Each file carries the link to this view.")
         )
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            if computed.run.long is None:
-                _offer(_("Page that works offline (HTML)"), taken, "html", "text/html", _page)
+            _offer(_("Page that works offline (HTML)"), taken, "html", "text/html", _page)
             _offer(_("Program in Python (torch alone)"), taken, "py", "text/x-python", _script)
             _offer(_("Notebook"), taken, "ipynb", "application/x-ipynb+json", _notebook)
             _offer(_("All tensors (safetensors)"), taken, "safetensors", "application/octet-stream", _tensors)
@@ -74,14 +73,15 @@ def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], no
 
 def _held(held: Long, view: View) -> str:
     """Say what the files hold of a long text."""
-    rows = drawn("s", len(held.query), view)
+    rows, columns = (drawn(letter, len(held.key), view) for letter in ("s", "u"))
     words = _(
-        "No page is made of so long a text. The program, the notebook and the tensors hold head {h} of sequence {b}: "
-        "its vectors whole, and scores and weights of the query tokens {first} to {last}, which are on screen, with "
-        "all {n} keys. A table holds what is drawn of a matrix."
+        "The page holds what is drawn: query tokens {s} to {s_end} and key tokens {u} to {u_end}, with the arithmetic "
+        "of their cells. The program, the notebook and the tensors hold head {h} of sequence {b}: its vectors whole, "
+        "and scores and weights of the same query tokens with all {n} keys. A table holds what is drawn of a matrix."
     )
-    places = {"first": rows.start + 1, "last": rows.stop, "n": len(held.key)}
-    return words.format(h=held.h + 1, b=held.b + 1, **{name: f"{place:,}" for name, place in places.items()})
+    places = {"s": rows.start + 1, "s_end": rows.stop, "u": columns.start + 1, "u_end": columns.stop}
+    counts = {name: f"{place:,}" for name, place in (places | {"n": len(held.key)}).items()}
+    return words.format(h=held.h + 1, b=held.b + 1, **counts)
 
 
 def _taken(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], note: str) -> Taken:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attnviz.experiment import STEPS, Experiment, View
-from attnviz.export import html
+from attnviz.export import html_cells
 from attnviz.export.html import Block, page
 from attnviz.export.program import About
 from attnviz.figures.colours import theme
@@ -69,7 +69,7 @@ def test_every_cell_is_written_out() -> None:
 
 
 def test_above_its_size_the_last_steps_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "EXPORT_BYTES", 2000)
+    monkeypatch.setattr(html_cells, "EXPORT_BYTES", 2000)
     cells = home(made(Experiment("the cat sat")))["cells"]
     assert cells
     assert {key.split(":")[0] for key in cells} == {"output"}
@@ -94,5 +94,5 @@ def test_without_a_trace_it_says_so() -> None:
     experiment = Experiment("a")
     run = experiment.run()._replace(trace=None)
     write = writer(Computed(experiment, run, View(), None, 0))
-    with pytest.raises(ValueError, match=r"run\.trace must be a trace, not None"):
+    with pytest.raises(ValueError, match=r"run\.trace must be a trace, or run\.long a head of a long text"):
         page(About("t", "l", "1"), experiment, run, View(), BLOCKS, STEPS, write, theme("light"), file="f")

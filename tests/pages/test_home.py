@@ -17,7 +17,7 @@ from tests.export.test_long_program import ran
 from tests.pages.session import Session
 
 WORDS = " ".join(f"w{i * 7 % 97}" for i in range(600))
-ENDINGS = ["py", "ipynb", "safetensors"]
+ENDINGS = ["html", "py", "ipynb", "safetensors"]
 
 
 @pytest.fixture
@@ -31,9 +31,10 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 SAID = {
-    "en-US": "No page is made of so long a text. The program, the notebook and the tensors hold head 2 of sequence 1: "
-    "its vectors whole, and scores and weights of the query tokens 401 to 424, which are on screen, with all 600 keys.",
-    "zh-CN": "序列 1 的 head 2：全部向量，以及屏幕上的 query 词元 401 到 424 对全部 600 个 key 的分数和权重。",
+    "en-US": "The page holds what is drawn: query tokens 401 to 424 and key tokens 391 to 414, with the arithmetic of "
+    "their cells. The program, the notebook and the tensors hold head 2 of sequence 1: its vectors whole, and scores "
+    "and weights of the same query tokens with all 600 keys.",
+    "zh-CN": "序列 1 的 head 2：全部向量，以及同样这些 query 词元对全部 600 个 key 的分数和权重。",
 }
 
 
@@ -60,10 +61,10 @@ def test_of_a_long_text_the_files_hold_what_is_on_screen(locale: str, offered: d
     np.testing.assert_allclose(table, weights[:, 390:414].numpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_of_a_short_text_there_is_a_page_too(offered: dict[str, Any]) -> None:
+def test_of_a_short_text_all_is_held(offered: dict[str, Any]) -> None:
     session = Session().open("home")
-    assert session.sound() and list(offered) == ["html", *ENDINGS, "output.csv"]
-    assert "Each file carries the link to this view." in session.words() and "on screen, with" not in session.words()
+    assert session.sound() and list(offered) == [*ENDINGS, "output.csv"]
+    assert "Each file carries the link to this view." in session.words() and "what is drawn:" not in session.words()
 
 
 def test_a_link_that_lacks_the_text_is_said_to(offered: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

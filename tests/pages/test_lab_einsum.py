@@ -231,3 +231,12 @@ def test_a_long_text_is_windowed_and_a_batch_too_large_refused() -> None:
     refused = Session("einsum", text="w " * 512, d_k="64", equation="bsk,buk->bsu")
     assert "16,777,216 products" in refused.said()[0]
     assert refused.press("smaller").said() == [] and KEY in refused.charts()
+
+
+def test_weights_have_their_letter_below_as_on_the_board_and_are_read_as_in_the_code() -> None:
+    session = Session("einsum", equation="bsm,mk->bsk")
+    (title,) = [
+        note["text"] for note in session.charts()[KEY]["layout"]["annotations"] if note["text"].startswith("<b>W")
+    ]
+    assert title.startswith("<b>W<sub>Q</sub></b>") and "W_Q" not in title
+    assert [p["symbol"] for p in session.bridge["charts"][0]["panels"]] == ["X", "W_Q", "Q"]

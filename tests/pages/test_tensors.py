@@ -297,6 +297,37 @@ def test_a_link_without_its_file_says_what_to_do() -> None:
     assert session.sound() and "链接不带文件" in session.words()
 
 
+def test_a_file_is_shown_as_its_link_has_it_and_the_next_one_anew() -> None:
+    linked = {"layer": "0", "head": "1", "sample": "1", "labels": "a b c d e", "axes": "bh"}
+    session = Bringing(brought="1", **linked).drop(("mine.npz", layer(UNSCALED)))
+    assert session.sound()
+    lab = session.linked[1].lab
+    assert (lab.brought, lab.head, lab.sample, lab.labels, lab.axes) == (True, 1, 1, "a b c d e", "bh")
+    np.testing.assert_array_equal(session.maps()["theirs"], UNSCALED.weights[1, 1].numpy())
+    session.drop(("mine.npz", layer(RIGHT)))
+    lab = session.linked[1].lab
+    assert (lab.head, lab.sample, lab.labels, lab.axes) == (0, 0, "", "auto")
+
+
+def test_a_head_of_a_link_that_its_file_lacks_is_said() -> None:
+    session = Bringing(brought="1", head="9").drop(("mine.npz", layer(RIGHT)))
+    assert session.said() == [
+        "The link asks for head = 9, which is not here: head = 1 is shown. A link counts from 0, the page from 1."
+    ]
+
+
+def test_a_weight_that_is_no_number_is_opened_unless_a_link_has_another_head() -> None:
+    weights = RIGHT.weights.clone()
+    weights[1, 0, 2, 2] = math.nan
+    file = ("odd.npz", npz(weights=weights))
+    lab = Bringing().drop(file).view.lab
+    assert (lab.sample, lab.head) == (1, 0)
+    session = Bringing(brought="1", head="1").drop(file)
+    assert (session.view.lab.sample, session.view.lab.head) == (0, 1)
+    session.set("number:head", 1)
+    assert (session.view.lab.sample, session.view.lab.head) == (0, 0)
+
+
 def test_what_is_held_survives_another_page_and_is_nobody_elses() -> None:
     session = Bringing().drop(("mine.npz", layer(UNSCALED)))
     session.go("explore").go("tensors")
