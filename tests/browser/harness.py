@@ -141,7 +141,8 @@ LISTEN = """window.WebSocket = class extends WebSocket {
         this.addEventListener('message', () => { window.lastHeard = performance.now(); });
     }
     send(data) { window.lastSaid = performance.now(); super.send(data); }
-};"""
+};
+addEventListener('input', () => { window.lastTyped = performance.now(); }, true);"""
 
 IDLE = """quiet => {
     const app = document.querySelector('[data-testid="stApp"]');
@@ -154,6 +155,8 @@ IDLE = """quiet => {
         && !document.documentElement.attnvizAddress  // the link is about to be written
         && !(window.lastSaid >= (window.lastHeard ?? 0));
     const now = performance.now();
+    // What is typed is sent after a pause, in a busy browser a long one; into some boxes, not before they are left.
+    if (window.lastTyped > (window.lastSaid ?? 0) && now - window.lastTyped < 1000) return false;
     if (!idle) { window.idleSince = undefined; return false; }
     if (window.idleSince === undefined) { window.idleSince = now; window.idleLooks = 0; }
     // A page that was too busy to look for so long is not at rest: what it had to send may come after this look.
@@ -165,7 +168,8 @@ def wait_idle(page: Page, *, quiet: float = 300, timeout: float = 180_000) -> No
     """Wait until Streamlit has been at rest for `quiet` ms: no run going on, nothing stale, all painted.
 
     `quiet` must be longer than the pause after which a live text box sends what was typed (250 ms as it
-    comes). In a context with the script LISTEN, what was asked of the server must also have been answered.
+    comes). In a context with the script LISTEN, what was typed must also have been sent, for which a second is
+    given, and what was asked of the server answered.
     Raises playwright's TimeoutError after `timeout` ms.
     """
     page.evaluate("() => { window.idleSince = undefined; }")

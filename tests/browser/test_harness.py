@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.harness import Watch, running_app, wait_idle
+from tests.browser.harness import LISTEN, Watch, running_app, wait_idle
 
 SLOW = """
 import time
@@ -40,6 +40,7 @@ def test_wait_idle_waits_for_the_run_and_the_paint_and_the_log_is_kept(browser: 
     script.write_text(SLOW, encoding="utf-8")
     with running_app(tmp_path / "log", script=str(script)) as server:
         context = browser.new_context(base_url=server.url)
+        context.add_init_script(LISTEN)
         page = context.new_page()
         page.goto("/")
         wait_idle(page)
