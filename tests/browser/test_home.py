@@ -1,5 +1,6 @@
 """Taken home: the page works offline and opens cells, the pictures have what the chart has."""
 
+import math
 import re
 from pathlib import Path
 from urllib.parse import urlencode
@@ -21,6 +22,17 @@ def take(page: Page, words: str, folder: Path) -> Path:
     path = folder / saved.value.suggested_filename
     saved.value.save_as(path)
     return path
+
+
+# The middle of a drawn cell of a chart's panel, from Plotly's own axes.
+MIDDLE = """([chart, name, i, j]) => {
+    const gd = document.querySelectorAll('.js-plotly-plot')[chart];
+    const trace = gd._fullData.find(each => each.name === name);
+    const X = gd._fullLayout['xaxis' + trace.xaxis.slice(1)], Y = gd._fullLayout['yaxis' + trace.yaxis.slice(1)];
+    gd.scrollIntoView({block: 'start'});
+    const now = gd.getBoundingClientRect();
+    return [now.left + X._offset + X.d2p(j), now.top + Y._offset + Y.d2p(i)];
+}"""
 
 
 def test_the_page_hovers_and_opens_cells_without_any_server(
@@ -46,15 +58,7 @@ def test_the_page_hovers_and_opens_cells_without_any_server(
     page.keyboard.press("Enter")
     expect(page.locator(".equals")).to_have_text(f"a₁,₄,₂ = {float(weights[3, 1]):.4f}")
 
-    # The middle of the cell of query 5 and key 1 in the panel of the weights, from Plotly's own axes.
-    where = page.evaluate("""() => {
-        const gd = document.querySelectorAll('.js-plotly-plot')[1];
-        const trace = gd._fullData.find(each => each.name === 'weights'), box = gd.getBoundingClientRect();
-        const X = gd._fullLayout['xaxis' + trace.xaxis.slice(1)], Y = gd._fullLayout['yaxis' + trace.yaxis.slice(1)];
-        gd.scrollIntoView({block: 'start'});
-        const now = gd.getBoundingClientRect();
-        return [now.left + X._offset + X.d2p(0), now.top + Y._offset + Y.d2p(4)];
-    }""")
+    where = page.evaluate(MIDDLE, [1, "weights", 4, 0])
     page.mouse.move(*where)
     expect(page.locator(".attnviz-tip")).to_contain_text(f"{float(weights[4, 0]):.6g}"[:7])
     page.mouse.click(*where)
@@ -63,6 +67,45 @@ def test_the_page_hovers_and_opens_cells_without_any_server(
     assert page.locator("a").get_attribute("href") == reader.link() or reader.link() in page.content()
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert problems == []
+    page.close()
+
+
+def test_the_page_of_a_long_text_opens_a_cell_with_its_largest_terms_and_the_rest(
+    open_app: OpenApp, browser: Browser, tmp_path: Path
+) -> None:
+    text = " ".join(f"w{i * i % 997}" for i in range(600))
+    window = {"from_s": 400, "from_u": 380, "s": 410, "u": 390}
+    reader = open_app(f"/scores?{urlencode({'text': text, 'mask': 'causal', **window})}").unfold("home")
+    path = take(reader.page, "Page that works offline (HTML)", tmp_path)
+    trace = Experiment(text, mask="causal").run().trace
+    assert trace is not None
+    row = trace.masked[0, 0, 402].double()
+    shares, s, u = row.softmax(0), 402, 383
+
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    expect(page.locator(".part")).to_contain_text("query tokens 401 to 424 and key tokens 381 to 404 of 600")
+    where = page.evaluate(MIDDLE, [0, "weights", s - 400, u - 380])
+    page.mouse.move(*where)
+    tip = page.locator(".attnviz-tip")
+    expect(tip).to_contain_text(f"s={s + 1} “w{s * s % 997}”   u={u + 1} “w{u * u % 997}”")
+    assert math.isclose(float(tip.inner_text().split()[1]), float(shares[u]), rel_tol=1e-5)
+    page.mouse.click(*where)
+    expect(page.locator(".equals")).to_contain_text("a₁,₄₀₃,₃₈₄ = ")
+    heads, _masked, exponentials, _shares = (
+        line.split("\t") for line in page.locator("table").inner_text().split("\n")
+    )
+    largest = {*map(int, row.topk(8).indices), u}
+    assert [int(head.split()[0]) - 1 for head in heads[1:-2]] == sorted(largest)
+    assert heads[-2:] == [f"the other {600 - len(largest)}", "sum"]
+    *listed, rest, whole = map(float, exponentials[1:])
+    exact = (row - row.max()).exp()
+    others = exact.sum() - exact[list(largest)].sum()
+    for said, value in ((whole, exact.sum()), (rest, others), (listed[sorted(largest).index(u)], exact[u])):
+        assert math.isclose(said, float(value), rel_tol=1e-3)
+    assert asked == [path.as_uri()]
     page.close()
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -67,6 +68,16 @@ def test_a_cell_of_the_output_lists_its_largest_terms_and_the_rest() -> None:
     assert math.isclose(
         float(cell["equals"].split("= ")[1].replace("−", "-")), float(trace.output[B, H, 402, 1]), abs_tol=1e-4
     )
+
+
+def test_a_cell_opens_with_the_very_number_that_is_drawn() -> None:
+    found = home(made(Experiment(text(N), n_heads=2, mask="causal"), VIEW))
+    drawn, cells = charts(found), found["cells"]
+    for name, start in {"scores": 390, "weights": 390, "output": 0}.items():
+        for (i, j), value in np.ndenumerate(drawn[name]):
+            said = cells[f"{name}:{400 + i}:{start + j}"]["equals"].split(" = ")[1].replace("−", "-")
+            decimals = len(said.partition(".")[2])
+            assert float(said) == float(f"{float(value):.{decimals}f}"), (name, i, j)
 
 
 def test_it_says_which_tokens_it_shows_and_holds_no_other() -> None:
