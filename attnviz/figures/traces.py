@@ -39,8 +39,8 @@ def traces(slot: Slot, n: str, cell: float, theme: Theme, bar: str) -> list[dict
             "texttemplate": "%{z:.4f}" if cell >= 14 else "",
             "textfont": {"size": 10, "color": theme.quiet},
         }
-    elif print_ := digits(values, cell):
-        trace |= print_ | {"textfont": {"size": font_size(cell)}}
+    elif printed := digits(values, cell):
+        trace |= printed | {"textfont": {"size": font_size(cell)}}
         if theme.digits:
             trace["textfont"]["color"] = theme.digits
     drawn = [trace]
@@ -60,13 +60,13 @@ def digits(values: npt.NDArray[np.float32], cell: float) -> dict[str, Any]:
     finite = values[np.isfinite(values)]
     if template := digits_that_fit(finite, cell):
         return {"texttemplate": template}
-    room = (cell - 4) / (0.51 * font_size(cell))  # characters
     if cell < DIGITS_ONE or not finite.size or np.abs(finite).max() < 0.005:
         return {}
-    texts = [["" if not math.isfinite(v) else short(v, int(room)) for v in row] for row in values.tolist()]
-    if any(not text for row, kept in zip(texts, np.isfinite(values), strict=True) for text in np.array(row)[kept]):
+    room = int((cell - 4) / (0.51 * font_size(cell)))  # characters
+    texts = [[short(v, room) if math.isfinite(v) else None for v in row] for row in values.tolist()]
+    if any(text == "" for row in texts for text in row):
         return {}
-    return {"text": texts, "texttemplate": "%{text}"}
+    return {"text": [[text or "" for text in row] for row in texts], "texttemplate": "%{text}"}
 
 
 def digits_that_fit(values: npt.NDArray[np.float32], cell: float) -> str:

@@ -91,19 +91,23 @@ def tokens(n: int) -> str:
 def show_split(computed: Computed) -> None:
     """Draw the part on one matrix for all heads, or one for each."""
     progress(19)
-    _ask(computed, of(computed))
-    _maps(computed)
+    heads = of(computed)
+    x, w_q, h = heads.run.x[heads.b : heads.b + 1, : heads.n], heads.run.w_q, heads.experiment.n_heads
+    ways = [way(x, w_q, h) for way in (cut, one_einsum, one_by_one)]  # (b, h, s, k) each
+    _ask(computed, heads, ways)
+    _maps(computed, ways, by_view(project(x, w_q), h))
 
 
 @labs.part(connects=True)
-def _maps(computed: Computed) -> None:
-    """Draw the chosen head's queries; where the page has no choice of a head, a change of it runs this alone."""
+def _maps(computed: Computed, ways: list[Tensor], wrong: Tensor) -> None:
+    """Draw the chosen head's queries, made in all ways (b, h, s, k).
+
+    Where the page has no choice of a head, a change of it here runs this alone.
+    """
     heads = of(computed)
     note(computed, heads)
     board.windows(computed)
-    x, w_q, ways = _made(heads)
     headings.title(_("The queries of head {h}, made in three ways, and by mistake").format(h=heads.h + 1))
-    wrong = by_view(project(x, w_q), heads.experiment.n_heads)  # (b, h, s, k)
     pieces = came_from(heads.n, heads.experiment.n_heads)[heads.h].tolist()  # of each row the token
     words = words_of(computed)
     rows, cut_rows, columns = Axis("s", words), _pieces(words, pieces), Axis("k")
@@ -116,12 +120,6 @@ def _maps(computed: Computed) -> None:
     chart = labs.maps(computed, "maps-split", maps)
     _say_mistake(computed, heads, pieces, apart(ways[0][0, heads.h], wrong[0, heads.h]))
     labs.connect(computed, [chart], in_part=True)
-
-
-def _made(heads: Heads) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Return X, W_Q, and the queries made in three ways, (b, h, s, k) each."""
-    x, w_q = heads.run.x[heads.b : heads.b + 1, : heads.n], heads.run.w_q
-    return x, w_q, [way(x, w_q, heads.experiment.n_heads) for way in (cut, one_einsum, one_by_one)]
 
 
 def _pieces(words: tuple[str, ...], pieces: list[int]) -> Axis:
@@ -149,7 +147,7 @@ def _say_mistake(computed: Computed, heads: Heads, pieces: list[int], gap: float
     st.markdown(said.format(code=code, n=heads.n, h=heads.h + 1, first=first, last=last, gap=number(gap, 4)))
 
 
-def _ask(computed: Computed, heads: Heads) -> None:
+def _ask(computed: Computed, heads: Heads, ways: list[Tensor]) -> None:
     e = heads.experiment
     place = ask(
         Question(
@@ -168,7 +166,6 @@ def _ask(computed: Computed, heads: Heads) -> None:
     )
     if place is None:
         return
-    _x, _w_q, ways = _made(heads)
     gap = max(apart(ways[0], other) for other in ways[1:])
     with place:
         st.markdown(
