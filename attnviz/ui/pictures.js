@@ -1,5 +1,6 @@
 // A button of the page's head that offers every chart on the page as a picture. images.js stands above this. The
-// charts are found when the menu is opened: whatever page it is, and however often its charts are drawn anew.
+// charts are found when the menu is opened: whatever page it is, and however often its charts are drawn anew. A file is
+// named by the page and by the chart's key, which no language and nothing that was typed changes.
 export default function ({ data, parentElement }) {
   const make = (name, words, className) => {
     const node = document.createElement(name);
@@ -22,20 +23,35 @@ export default function ({ data, parentElement }) {
     const app = getComputedStyle(document.querySelector(".stApp"));
     return { ground: app.backgroundColor, ink: app.color };
   };
+  const namesOf = (charts) => {
+    const taken = new Set();
+    return charts.map((gd, i) => {
+      const holder = gd.closest('[class*="st-key-chart-"]');
+      const key = holder ? holder.className.match(/st-key-chart-(?:maps-|block-)?([\w-]*)/)[1] : "";
+      const words = [...new Set(["attnviz", data.page, key || "chart"])].join("-").toLowerCase();
+      const name = words.replace(/[^a-z0-9]+/g, "-").replace(/(-chart)?-*$/, "");
+      const unique = taken.has(name) ? name + "-" + (i + 1) : name;
+      taken.add(unique);
+      return unique;
+    });
+  };
   const open = () => {
     const charts = [...document.querySelectorAll(".js-plotly-plot")].filter((gd) => gd._fullLayout && gd.offsetParent);
+    const names = namesOf(charts);
     menu.replaceChildren();
     if (!charts.length) menu.append(make("p", data.words.none));
     charts.forEach((gd, i) => {
       const said = gd.closest("[aria-label]"), words = (said && said.getAttribute("aria-label")) || "";
       const line = menu.appendChild(make("div", undefined, "attnviz-picture"));
-      line.append(make("span", i + 1 + "  " + words));
+      const named = line.appendChild(make("div"));
+      named.append(make("b", i + 1 + "  " + names[i]), make("span", words));
+      named.title = words;
       for (const format of ["png", "svg"]) {
         const save = line.appendChild(make("button", format.toUpperCase()));
         save.setAttribute("aria-label", format.toUpperCase() + " " + (i + 1));
         save.onclick = async () => {
           const about = { title: data.title, link: location.href, version: data.version };
-          await saveChart(gd, data.file + "-" + (i + 1), format, about, look());
+          await saveChart(gd, names[i], format, about, look());
         };
       }
     });

@@ -25,7 +25,7 @@ def offer(title: str) -> None:
     """Draw the button of the page called `title`; which charts there are is looked up when it is pressed."""
     data = {
         "title": f"attnviz · {title}",
-        "file": "attnviz",
+        "page": st.session_state["_page"] or "explore",
         "version": f"attnviz {__version__}",
         "words": {"save": _("Save pictures"), "none": _("No chart is on the page yet.")},
     }

@@ -109,6 +109,8 @@ def test_an_order_that_makes_no_sense_is_found(new_page: NewPage) -> None:
 def test_in_chinese_the_page_says_so_until_the_language_is_switched(open_app: OpenApp) -> None:
     reader = open_app("/tensors?example=scale&lang=zh")
     assert reader.page.evaluate(ORDER) == [] and reader.page.evaluate(LANGUAGE) == "zh-CN"
+    (title,) = reader.page.locator("h2:has(strong)").all()  # a part's, as large as the words around it
+    assert title.evaluate("each => getComputedStyle(each).fontSize") == "16px"
     reader.choose("language", "English")
     assert reader.page.evaluate(LANGUAGE) == "en"
 
@@ -120,7 +122,7 @@ def test_without_a_mouse_a_picture_is_saved_and_the_board_taken_home(open_app: O
     page.keyboard.press("Tab")
     with page.expect_download() as saved:
         page.keyboard.press("Enter")
-    assert saved.value.suggested_filename == "attnviz-1.png"
+    assert saved.value.suggested_filename == "attnviz-explore-projections.png"
     page.keyboard.press("Escape")
     assert page.locator(".attnviz-menu").is_hidden()
     page.locator(".st-key-home summary").focus()

@@ -113,7 +113,9 @@ def test_a_picture_has_the_labels_the_title_and_the_link(open_app: OpenApp, tmp_
     reader = open_app("/?text=the+%E7%8C%AB+the&lang=zh")
     page = reader.page
     page.locator(".attnviz-pictures > button").click()
-    svg = ElementTree.parse(take(page, "SVG 2", tmp_path)).getroot()
+    saved = take(page, "SVG 2", tmp_path)
+    assert saved.name == "attnviz-explore-scores.svg"
+    svg = ElementTree.parse(saved).getroot()
     words = [text for node in svg.iter("{http://www.w3.org/2000/svg}text") if (text := "".join(node.itertext()))]
     assert "猫" in words and words.count("the") >= 4  # repeated, and not merged
     assert words[-2] == "attnviz · 探索"
@@ -145,6 +147,9 @@ def test_a_hostile_text_names_no_file_and_its_page_runs_and_asks_nothing(
 ) -> None:
     reader = open_app(f"/?{urlencode({'text': ' '.join(HOSTILE), 'tokenizer': 'spaces'})}").unfold("home")
     assert [take(reader.page, words, tmp_path).name for words in FILES] == list(FILES.values())
+    reader.page.locator(".attnviz-pictures > button").click()
+    pictures = [f"{i}  attnviz-explore-{block}" for i, block in enumerate(("projections", "scores", "output"), 1)]
+    expect(reader.page.locator(".attnviz-picture b")).to_have_text(pictures)
     page = browser.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

@@ -54,6 +54,25 @@ def test_the_letters_the_theme_and_the_place_of_a_view_are_followed() -> None:
     assert figure["layout"]["font"]["color"] == DARK.ink
 
 
+def test_a_long_text_says_which_tokens_are_drawn_and_a_view_draws_others() -> None:
+    experiment = Experiment(" ".join(map(str, range(600))), mask="causal")
+    first = reading.received(attnviz.board(experiment))
+    assert first["layout"]["title"]["text"] == "600 tokens: query tokens 1 to 24 and key tokens 1 to 24 are drawn."
+    later = reading.received(attnviz.board(experiment, View(from_s=590, from_u=48)))
+    assert later["layout"]["title"]["text"] == "600 tokens: query tokens 577 to 600 and key tokens 49 to 72 are drawn."
+    trace = experiment.run().trace
+    assert trace is not None
+    drawn = [reading.array(one["z"]) for one in later["data"] if one.get("name") == "scores"]
+    assert drawn and all(np.array_equal(z, trace.scores[0, 0, 576:600, 48:72].numpy()) for z in drawn)
+
+
+def test_the_line_about_the_tokens_takes_no_room_from_the_panels() -> None:
+    boards = {n: reading.received(attnviz.board(Experiment("w " * n)))["layout"] for n in (24, 25)}
+    assert "title" not in boards[24] or "text" not in boards[24]["title"]
+    assert boards[24]["yaxis"]["domain"] == boards[25]["yaxis"]["domain"]
+    assert boards[25]["height"] - boards[25]["margin"]["t"] == boards[24]["height"] - boards[24]["margin"]["t"]
+
+
 @pytest.mark.parametrize("text", ["", "  \n "])
 def test_no_token_is_an_error_that_says_so(text: str) -> None:
     with pytest.raises(ValueError, match="experiment must have at least one token"):
