@@ -106,7 +106,7 @@ def test_no_typed_text_names_a_file(taken: list[str], monkeypatch: pytest.Monkey
     session.set("written_out", True).open("home", "program")
     assert session.sound() and fixed(taken) == {0, 1} and len(set(taken)) == 6
     pictures = [json.loads(e.proto.json) for e in session.at.get("bidi_component") if e.key == "pictures"]
-    assert [each["file"] for each in pictures] == ["attnviz"]
+    assert [each["page"] for each in pictures] == ["explore"]  # of which, and of keys, the browser makes names
 
 
 def test_no_file_that_is_dropped_names_another(taken: list[str]) -> None:
