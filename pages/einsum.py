@@ -1,9 +1,11 @@
 """Einsum: any equation on the reader's own numbers, its letters, its loop, and one element written out."""
 
-from attnviz.core.einsum import einsum, element
+from attnviz.core.einsum import einsum
+from attnviz.core.einsum_terms import unrolled
 from attnviz.locale import _
 from attnviz.ui import page, source
 from attnviz.ui.labs import einsum as lab
+from attnviz.ui.labs import home
 
 computed = page.begin(
     _(
@@ -12,4 +14,5 @@ computed = page.begin(
     )
 )
 lab.show(computed)
-source.show(einsum, element)
+home.show(computed)
+source.show(einsum, unrolled)

@@ -12,25 +12,29 @@ section = labs.sections(
 )
 if section == "split":
     from attnviz.labs.heads import by_view, cut, one_by_one, one_einsum
-    from attnviz.ui.labs import heads
+    from attnviz.ui.labs import heads, home
 
     heads.show_split(computed)
+    home.show(computed)
     source.show(cut, one_einsum, one_by_one, by_view)
 elif section == "shared":
     from attnviz.labs.heads_shared import share, shared
-    from attnviz.ui.labs import heads_shared
+    from attnviz.ui.labs import heads_shared, home
 
     heads_shared.show(computed)
+    home.show(computed)
     source.show(share, shared)
 elif section == "cross":
     from attnviz.core.multi_head import multi_head
-    from attnviz.ui.labs import heads_cross
+    from attnviz.ui.labs import heads_cross, home
 
     heads_cross.show(computed)
+    home.show(computed)
     source.show(multi_head)
 else:
     from attnviz.labs.heads import averaged, opposite
-    from attnviz.ui.labs import heads_average
+    from attnviz.ui.labs import heads_average, home
 
     heads_average.show(computed)
+    home.show(computed)
     source.show(opposite, averaged)

@@ -22,7 +22,8 @@ if section == "step":
     page.numbers(computed, *names("output"))
     source.show(self_attention)
 elif section == "value":
-    from attnviz.ui.labs import value
+    from attnviz.ui.labs import home, value
 
     value.show(computed)
+    home.show(computed)
     source.show(mixed, value_table)

@@ -7,20 +7,23 @@ computed = page.begin(_("Attention alone does not know the order of its tokens. 
 section = labs.sections(shuffle=_("Does order count?"), terms=_("Added"), rotation=_("Rotated"))
 if section == "shuffle":
     from attnviz.labs.positions import attend, shuffle
-    from attnviz.ui.labs import positions_order
+    from attnviz.ui.labs import home, positions_order
 
     positions_order.show(computed)
+    home.show(computed)
     source.show(attend, shuffle)
 elif section == "terms":
     from attnviz.labs.positions_inside import concatenate, four_terms
-    from attnviz.ui.labs import positions_terms
+    from attnviz.ui.labs import home, positions_terms
 
     positions_terms.show(computed)
+    home.show(computed)
     source.show(four_terms, concatenate)
 else:
     from attnviz.core.positions import rotate
     from attnviz.labs.positions_inside import by_distance, layouts
-    from attnviz.ui.labs import positions_rotation
+    from attnviz.ui.labs import home, positions_rotation
 
     positions_rotation.show(computed)
+    home.show(computed)
     source.show(rotate, layouts, by_distance)

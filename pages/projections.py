@@ -22,7 +22,8 @@ if labs.sections(step=_("The step"), parameters=_("Parameters")) == "step":
     source.show(project, split_heads)
 else:
     from attnviz.labs.sizes import costs
-    from attnviz.ui.labs import parameters
+    from attnviz.ui.labs import home, parameters
 
     parameters.show(computed)
+    home.show(computed)
     source.show(costs)

@@ -5,7 +5,7 @@ from attnviz.locale import _
 from attnviz.ui import board, labs, page, source
 from attnviz.ui.board import Charts
 from attnviz.ui.compute import Computed
-from attnviz.ui.labs import proof, proof_ranking, proof_words
+from attnviz.ui.labs import home, proof, proof_ranking, proof_words
 from attnviz.ui.questions import progress
 
 
@@ -30,5 +30,7 @@ def knocked_out(computed: Computed, head: proof.Head, charts: Charts) -> None:
     labs.connect(computed, [*charts, *after], selected={"name": "weights", "row": head.s, "col": head.u}, in_part=True)
 
 
-show(page.begin(_("A high weight looks like a reason. See what happens to the output when it is taken away.")))
+computed = page.begin(_("A high weight looks like a reason. See what happens to the output when it is taken away."))
+show(computed)
+home.show(computed)
 source.show(knock_out)

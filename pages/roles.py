@@ -15,22 +15,26 @@ section = labs.sections(
     lookup=_("A soft look-up"), tables=_("Three tables"), order=_("Who reads whom"), matrices=_("W_Q and W_K")
 )
 if section == "lookup":
-    from attnviz.ui.labs import roles_lookup
+    from attnviz.ui.labs import home, roles_lookup
 
     roles_lookup.show(computed)
+    home.show(computed)
     source.show(look_up)
 elif section == "tables":
-    from attnviz.ui.labs import roles
+    from attnviz.ui.labs import home, roles
 
     roles.show_tables(computed)
+    home.show(computed)
     source.show(largest_difference)
 elif section == "order":
-    from attnviz.ui.labs import roles_order
+    from attnviz.ui.labs import home, roles_order
 
     roles_order.show(computed)
+    home.show(computed)
     source.show(mirror, diagonal)
 else:
-    from attnviz.ui.labs import roles_matrices
+    from attnviz.ui.labs import home, roles_matrices
 
     roles_matrices.show(computed)
+    home.show(computed)
     source.show(mirror, diagonal, product)

@@ -23,19 +23,22 @@ if section == "step":
     source.show(attention)
 elif section == "scale":
     from attnviz.labs.scale import drawn, gradient
-    from attnviz.ui.labs import scale
+    from attnviz.ui.labs import home, scale
 
     scale.show(computed)
+    home.show(computed)
     source.show(drawn, gradient)
 elif section == "softmax":
     from attnviz.labs.softmax import dropped, over_axis
-    from attnviz.ui.labs import softmax
+    from attnviz.ui.labs import home, softmax
 
     softmax.show(computed)
+    home.show(computed)
     source.show(over_axis, dropped)
 elif section == "masks":
     from attnviz.labs.masks import for_multihead, hide, nowhere
-    from attnviz.ui.labs import masks
+    from attnviz.ui.labs import home, masks
 
     masks.show(computed)
+    home.show(computed)
     source.show(hide, nowhere, for_multihead)

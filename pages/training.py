@@ -7,12 +7,14 @@ from attnviz.locale import _
 from attnviz.training.model import forward
 from attnviz.training.trainer import Training
 from attnviz.ui import board, bridge, cell, labs, notices, process, routing, source, state
+from attnviz.ui import home as take_home
+from attnviz.ui.drawn import drawn
 from attnviz.ui.training import asked, curves, heads, home, jobs, replay, settings, watch
 
 routing.require_app()
 process.settle()
 home.come_back()
-st.session_state["_tables"] = []
+drawn().begin()
 st.markdown(
     _(
         "A small transformer of attention alone learns a task in seconds, here on this server. Watch its heads find "
@@ -58,5 +60,8 @@ with refused:
 charts = board.show(computed, "scores", "output")
 home.offer(shown, tokens, layer, run.layers[layer])
 labs.show_tables()
-cell.show(computed, [grid, *charts], ("scores", "scaled", "masked", "weights", "output"), replay.choose_head)
+steps = ("scores", "scaled", "masked", "weights", "output")
+cell.show(computed, [grid, *charts], steps, replay.choose_head)
+taken = heads.called(shown, layer, head)
+take_home.show(computed, ("scores", "output"), steps, taken, " ".join(computed.run.tokens[0]))
 source.show(forward, Training.step)

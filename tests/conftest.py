@@ -1,6 +1,7 @@
 """What holds for every test: limits that suit a shared machine, no language left behind, quick ones first."""
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -22,6 +23,14 @@ def english() -> Iterator[None]:
     locale.use("en")
     yield
     locale.use("en")
+
+
+@pytest.fixture(autouse=True)
+def printed_as_by_default() -> Iterator[None]:
+    """Every test prints tensors as torch does, whatever a program that ran before it set."""
+    yield
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_printoptions(profile="default")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -6,28 +6,17 @@ import keyword
 import math
 import operator
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from attnviz.core.einsum_parse import ELLIPSIS, Equation, EquationError, Shape, check_n_operands, parse, sizes
+from attnviz.core.einsum_terms import Element, unrolled
 
 __all__ = ["Element", "Equation", "EquationError", "einsum", "element", "loop", "parse", "sizes"]
 
 MAX_NESTED = 20  # Python nests no more for loops than that
 MAX_TERMS = 1_000_000  # of one element: 8 MB for each operand and each summed letter
-
-
-class Element(NamedTuple):
-    """How one element of the result came about; the tensors are on the CPU and have one axis, the terms."""
-
-    index: dict[str, int]  # type: ignore[assignment]  # hides tuple.index: where the element stands, by letter
-    summed: dict[str, Tensor]  # of each summed letter its place in every term, int64; the last runs fastest
-    factors: tuple[Tensor, ...]  # of each operand its number in every term, float64
-    products: Tensor  # of the factors of each term, float64
-    total: float
-    tolerance: float  # how far torch.einsum's element may be from the total
 
 
 def einsum(equation: str | Equation, *operands: Tensor) -> Tensor:
@@ -133,26 +122,7 @@ def element(
         spelt = " * ".join(f"{letter}={size[letter]}" for letter in parsed.summed)
         raise ValueError(f"operands: expected at most {max_terms} terms in one element, got {spelt} = {n_terms}")
 
-    runs = [torch.arange(size[letter]) for letter in parsed.summed]
-    grids = torch.meshgrid(*runs, indexing="ij") if runs else ()
-    summed = {letter: grid.flatten() for letter, grid in zip(parsed.summed, grids, strict=True)}
-    places: dict[str, int | Tensor] = {**at, **summed}
-    factors = []
-    for x, letters in zip(operands, parsed.operands, strict=True):
-        # One read for all terms: a fixed letter is a number, a summed one the list of its places, the same
-        # list on both axes of a diagonal.
-        read = x.detach()[tuple(0 if n == 1 else places[a] for a, n in zip(letters, x.shape, strict=True))]
-        factors.append(read.to("cpu", torch.float64).expand(n_terms))  # (terms,)
-    products = torch.stack(factors).prod(dim=0)  # (terms,)
-    tolerance = _rounding(operands, n_terms) * float(products[products.isfinite()].abs().sum())
-    return Element(at, summed, tuple(factors), products, float(products.sum()), tolerance)
-
-
-def _rounding(operands: Sequence[Tensor], n_terms: int) -> float:
-    """What part of the sum of |products| may be lost: one rounding to the dtype for each operand, and one in at least
-    float32 for each term, as when they are added one after the other (Higham 2002, section 3.1)."""
-    eps = max((torch.finfo(x.dtype).eps for x in operands if x.is_floating_point()), default=0.0)
-    return max(1e-6, len(operands) * eps + n_terms / 2 * min(eps, torch.finfo(torch.float32).eps))
+    return unrolled(operands, parsed.operands, at, {letter: size[letter] for letter in parsed.summed})
 
 
 def _shapes(equation: str | Equation, operands: Sequence[Tensor]) -> list[tuple[int, ...]]:

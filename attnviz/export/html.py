@@ -66,19 +66,15 @@ def page(
     panels = {slot.panel.name: slot.panel for layout in layouts.values() for slot in layout.slots}
     found = offered(panels, steps)
     home = {
-        "about": about._asdict() | {"version": f"attnviz {about.version}"},
-        "look": {"ground": _GROUND[theme.name], "ink": theme.ink},
         "file": file,
-        "config": _CONFIG,
         "charts": [_chart(block, layouts[block.name], experiment, run, view, theme) for block in blocks],
         "spec": _hover(run, view, theme),
         "steps": {step: step_drawn(step, panel) for step, panel in found.items()},
         "panels": {name: means(name) for name in panels if STEP_OF.get(name) in found},
         "cells": dict(cells(found, write)),
         "chosen": chosen(view, found),
-        "words": {"left_out": _("The arithmetic of this cell is not in this file; its link opens it.")},
     }
-    return _filled(about, home, theme, part(run, view))
+    return filled(about, home, theme, part(run, view))
 
 
 def part(run: Run, view: View) -> str:
@@ -97,7 +93,6 @@ def part(run: Run, view: View) -> str:
 
 def _chart(block: Block, layout: Layout, experiment: Experiment, run: Run, view: View, theme: Theme) -> dict[str, Any]:
     spec = specify([layout], run, experiment, view, theme)
-    data = [{name: typed(value) for name, value in trace.items()} for trace in spec["data"]]
     hover = hover_panels(layout)
     symbols = {"masked": _("masked"), "row_sums": _("sum of the row")}
     for panel in hover:
@@ -105,7 +100,7 @@ def _chart(block: Block, layout: Layout, experiment: Experiment, run: Run, view:
     return {
         "key": block.name,
         "title": block.title,
-        "figure": {"data": data, "layout": spec["layout"]},
+        "figure": figure(spec),
         "panels": hover,
         "alt": " ".join(sentence(slot.panel, run.tokens[view.b]) for slot in layout.slots),
     }
@@ -131,8 +126,24 @@ def _named(run: Run, view: View) -> list[str] | dict[int, str]:
     return {i: visible(tokens[i][:NAME_CHARS]) for i in sorted(near)}
 
 
-def _filled(about: About, home: dict[str, Any], theme: Theme, part: str) -> str:
-    plain = {**home, "cells": {key: cell._asdict() for key, cell in home["cells"].items()}}
+def figure(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return a figure as the page's script takes it, its arrays as Plotly's typed arrays."""
+    data = [{name: typed(value) for name, value in trace.items()} for trace in spec["data"]]
+    return {"data": data, "layout": spec["layout"]}
+
+
+def filled(about: About, home: dict[str, Any], theme: Theme, part: str) -> str:
+    """Return the file of what its script is told; part: what it shows, in words, "" where that is all."""
+    given = {
+        "about": about._asdict() | {"version": f"attnviz {about.version}"},
+        "look": {"ground": _GROUND[theme.name], "ink": theme.ink},
+        "config": _CONFIG,
+        "words": {
+            "left_out": _("The arithmetic of this cell is not in this file; its link opens it."),
+            "table": _("The same numbers as a table"),
+        },
+    }
+    plain = {**given, **home, "cells": {key: cell._asdict() for key, cell in home["cells"].items()}}
     # Whatever a token is, it cannot end the script that it stands in.
     text = json.dumps(plain, default=_plain, ensure_ascii=False)
     for sign, code in (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from torch import Tensor
 
@@ -28,7 +30,11 @@ def literal(tensor: Tensor) -> str:
     'torch.tensor([[0.1, -2.0]])'
     """
     if not is_packed(tensor):
-        return f"torch.tensor({_nested(tensor.tolist())})" if tensor.numel() else f"torch.zeros{tuple(tensor.shape)}"
+        return (
+            f"torch.tensor({_nested(tensor.tolist(), _shortest)})"
+            if tensor.numel()
+            else f"torch.zeros{tuple(tensor.shape)}"
+        )
     numbers = tensor.contiguous().numpy()
     little = numbers if sys.byteorder == "little" else numbers.byteswap()
     text = base64.b64encode(little.tobytes()).decode("ascii")
@@ -46,11 +52,38 @@ def mask_literal(mask: Tensor) -> str:
     return f"torch.tensor([[int(c) for c in row] for row in [{rows}]], dtype=torch.bool)"
 
 
-def _nested(values: list[object] | float) -> str:
+def any_literal(tensor: Tensor) -> str:
+    """Return the expression that makes a tensor of numbers or truths again, whatever its dtype.
+
+    >>> import torch
+    >>> any_literal(torch.tensor([1, 2])), any_literal(torch.tensor(0.1).double())
+    ('torch.tensor([1, 2])', 'torch.tensor(0.10000000149011612, dtype=torch.float64)')
+    """
+    name = str(tensor.dtype)
+    if name == "torch.float32":
+        return literal(tensor)
+    if name == "torch.bool" and tensor.ndim == 2:
+        return mask_literal(tensor)
+    values = _nested(tensor.tolist(), float_literal if tensor.is_floating_point() else repr)
+    return (
+        f"torch.tensor({values})" if name in ("torch.bool", "torch.int64") else f"torch.tensor({values}, dtype={name})"
+    )
+
+
+def float_literal(value: float) -> str:
+    """Return the expression that makes a float again.
+
+    >>> float_literal(0.1), float_literal(float("-inf"))
+    ('0.1', 'float("-inf")')
+    """
+    text = repr(float(value))
+    return f'float("{text}")' if text in ("inf", "-inf", "nan") else text
+
+
+def _nested(values: Any, write: Callable[[Any], str]) -> str:
     if isinstance(values, list):
-        inner = ", ".join(_nested(value) for value in values)  # type: ignore[arg-type]
-        return f"[{inner}]"
-    return _shortest(values)
+        return f"[{', '.join(_nested(value, write) for value in values)}]"
+    return write(values)
 
 
 def _shortest(value: float) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from urllib.parse import quote
 
 import nbformat
 from nbformat import v4
 
 from attnviz.experiment import Experiment, Run, View
+from attnviz.export.parts import Part
 from attnviz.export.program import About, parts
 
 _MATHS = re.compile(r"([$\\]+)")
@@ -25,9 +27,14 @@ def notebook(about: About, experiment: Experiment, run: Run, view: View) -> str:
     >>> nbformat.reads(text, as_version=4).cells[0].source
     '# the cat\\n\\nattnviz 1'
     """
+    return written(about, parts(experiment, run, view))
+
+
+def written(about: About, parts: Sequence[Part]) -> str:
+    """Return the parts of a program as a notebook."""
     title, *more = about.lines
     made = [v4.new_markdown_cell("\n\n".join([f"# {_literal(title)}", *map(_link, more)]))]
-    for part in parts(experiment, run, view):
+    for part in parts:
         made += [v4.new_markdown_cell(f"## {_literal(part.words)}"), v4.new_code_cell(part.code)]
     for number, cell in enumerate(made):
         cell.id = f"attnviz-{number}"  # the same notebook for the same view, not one drawn by chance

@@ -16,8 +16,8 @@ class Part(NamedTuple):
     code: str
 
 
-def start(tokens: Sequence[object], given: Sequence[Part], print_options: str) -> str:
-    """Return the first lines: the imports that `given` needs, how torch prints, and the tokens.
+def start(tokens: Sequence[object], given: Sequence[Part], print_options: str, imports: Sequence[str] = ()) -> str:
+    """Return the first lines: the imports that `given` needs, and others, how torch prints, and the tokens.
 
     >>> print(start(["the", "cat"], [], "precision=4"))
     import torch
@@ -26,10 +26,18 @@ def start(tokens: Sequence[object], given: Sequence[Part], print_options: str) -
     tokens = ['the', 'cat']
     """
     packed = any("unpacked(" in part.code for part in given)
-    lines = ["import base64", ""] if packed else []
-    lines += ["import torch", "", f"torch.set_printoptions({print_options})"]
+    wanted = {"import torch", *imports} | ({"import base64"} if packed else set())
+    future, others = (sorted(line for line in wanted if ("__future__" in line) is first) for first in (True, False))
+    standard = sorted((line for line in others if not _is_torch(line)), key=lambda line: line.startswith("from"))
+    groups = [future, standard, sorted(filter(_is_torch, others), key=lambda line: line.startswith("from"))]
+    lines = "\n\n".join("\n".join(group) for group in groups if group).splitlines()
+    lines += ["", f"torch.set_printoptions({print_options})"]
     lines += ["", "", UNPACK, ""] if packed else []
     return "\n".join([*lines, f"tokens = {list(tokens)!r}"])
+
+
+def _is_torch(line: str) -> bool:
+    return line.split()[1].partition(".")[0] == "torch"
 
 
 def rotation(rotary: Rotary | None) -> list[str]:

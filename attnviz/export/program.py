@@ -6,6 +6,7 @@ the program as numbers; all else is computed again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -42,8 +43,13 @@ def script(about: About, experiment: Experiment, run: Run, view: View) -> str:
     >>> print(script(About("the cat", "", "1"), experiment, experiment.run(), View()).splitlines()[0])
     # the cat
     """
-    head = "\n".join(f"# {_printable(line)}" for line in about.lines)
-    return "\n\n".join([head, *(f"# {part.words}\n{part.code}" for part in parts(experiment, run, view))]) + "\n"
+    return written(about, parts(experiment, run, view))
+
+
+def written(about: About, parts: Sequence[Part]) -> str:
+    """Return the parts of a program as one text."""
+    head = "\n".join(f"# {printable(line)}" for line in about.lines)
+    return "\n\n".join([head, *(f"# {part.words}\n{part.code}" for part in parts)]) + "\n"
 
 
 def parts(experiment: Experiment, run: Run, view: View) -> list[Part]:
@@ -86,6 +92,7 @@ def _projected(experiment: Experiment, run: Run) -> list[Part]:
         "Q = Q.unflatten(-1, (n_heads, -1)).transpose(1, 2)  # (b, h, s, k)",
         "K = K.unflatten(-1, (n_kv_heads, -1)).transpose(1, 2)  # (b, h, u, k)",
         "V = V.unflatten(-1, (n_kv_heads, -1)).transpose(1, 2)  # (b, h, u, d)",
+        *(["projected_Q, projected_K = Q, K  # before they are rotated"] if run.rotary else []),
         *rotation(run.rotary),
         *_grouped(trace.query, trace.key),
     ]
@@ -150,9 +157,9 @@ def _seen(experiment: Experiment, run: Run) -> str:
     padded = len(set(run.lengths)) > 1
     terms = [f"(torch.arange(n) < torch.tensor({list(run.lengths)})[:, None, None, None])"] if padded else []
     own = one[max(range(len(run.lengths)), key=run.lengths.__getitem__)]  # the longest sequence has no padding
-    if not own.all():
-        terms.insert(0, _chosen(experiment, own, n))
-    return " & ".join(terms)
+    if own.all():
+        return "".join(f"{term}.expand(-1, -1, n, -1)" for term in terms)
+    return " & ".join([_chosen(experiment, own, n), *terms])
 
 
 def _chosen(experiment: Experiment, own: Tensor, n: int) -> str:
@@ -174,6 +181,6 @@ def _mix(run: Run) -> str:
     return f"{softmax}\nO = torch.einsum('bhsu,bhud->bhsd', a, V)"
 
 
-def _printable(line: str) -> str:
-    """A comment stays one line, whatever its text."""
+def printable(line: str) -> str:
+    """Return a line without what could end it: a comment stays one line, whatever its text."""
     return "".join(c if c.isprintable() else " " for c in line)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from attnviz.core.arithmetic import Arithmetic
+from attnviz.export.literals import float_literal
 from attnviz.figures.text import decimals, number
 
 _NAMES = {
@@ -99,9 +100,4 @@ def _last_line(explained: Arithmetic) -> tuple[str, str]:
 
 
 def _literal(values: Iterable[float]) -> str:
-    return "[" + ", ".join(_float(value) for value in values) + "]"
-
-
-def _float(value: float) -> str:
-    text = repr(value)
-    return f'float("{text}")' if text in ("inf", "-inf", "nan") else text
+    return "[" + ", ".join(float_literal(value) for value in values) + "]"

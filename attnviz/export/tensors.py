@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import re
+from collections.abc import Mapping, Sequence
 from csv import QUOTE_NONNUMERIC
 from typing import TYPE_CHECKING
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from safetensors.torch import save
 
 from attnviz.experiment import Run, View
+from attnviz.export.figure import Figure, each_table
 from attnviz.export.program import About
 from attnviz.figures.panels import drawn
 from attnviz.long import Long
@@ -22,26 +26,30 @@ _CSV_HEAD = 3  # lines above the table
 _FORMULA = re.compile(r"^(?=[=+\-@＝＋－＠\t\r\n])|(?<=[,;\t\r\n])(?=[=+\-@＝＋－＠])")
 
 
-def safetensors(about: About, run: Run, view: View | None = None) -> bytes:
+def safetensors(about: About, run: Run, view: View | None = None, *, lab: Mapping[str, Tensor] | None = None) -> bytes:
     """Return every tensor of a run: x (b, s, m), w_q, w_k, w_v, the mask, and the trace (b, h, s, ...).
 
     Of a long text they are those of its head and sequence: x (s, m), w_q, w_k, w_v, query, key and value whole; scores,
     scaled, masked, weights, output and the mask of the query tokens that `view` shows, (rows, u) or (rows, d).
     The file's metadata hold the title, the link and the version; of a long text also the sequence, the head, and the
-    first and last query token, counted from 1. Raises ValueError for a run that holds neither a trace nor a long text.
+    first and last query token, counted from 1. lab: what a lab computed, which stands under "lab." and its name.
+    Raises ValueError for a run that holds neither a trace nor a long text.
 
     >>> from attnviz.experiment import Experiment
     >>> from safetensors.torch import load
     >>> load(safetensors(About("the cat", "", "1"), Experiment("the cat").run()))["weights"].shape
     torch.Size([1, 1, 2, 2])
     """
-    tensors, places = _whole(run) if run.long is None else _of_rows(run.long, view or View())
+    tensors, places = _whole(run, lab) if run.long is None else _of_rows(run.long, view or View())
+    tensors |= {f"lab.{name}": tensor.detach() for name, tensor in (lab or {}).items()}
     own = {name: tensor.contiguous().clone() for name, tensor in tensors.items()}  # views share what a file may not
     metadata = {"title": about.title, "link": about.link, "version": f"attnviz {about.version}"}
     return save(own, metadata=metadata | places)
 
 
-def _whole(run: Run) -> tuple[dict[str, Tensor], dict[str, str]]:
+def _whole(run: Run, lab: Mapping[str, Tensor] | None) -> tuple[dict[str, Tensor], dict[str, str]]:
+    if run.trace is None and lab is not None:
+        return {}, {}
     if run.trace is None:
         raise ValueError("run.trace must be a trace, not None: the experiment is above limits.TRACE_BYTES")
     tensors = run.trace._asdict()
@@ -85,6 +93,18 @@ def csv(about: About, table: pd.DataFrame) -> str:
     assert len(head) == _CSV_HEAD
     safe = table.rename(index=_no_formula, columns=_no_formula)
     return "\n".join([*head, safe.to_csv(lineterminator="\n", quoting=QUOTE_NONNUMERIC)])
+
+
+def zipped(about: About, figures: Sequence[Figure]) -> bytes:
+    """Return every table of a lab as CSV, in one zip file: numbered in their order, and named by their figures."""
+    held = io.BytesIO()
+    with ZipFile(held, "w", ZIP_DEFLATED) as file:
+        for n, (key, _i, name, make) in enumerate(each_table(figures), 1):
+            text = csv(about._replace(title=f"{about.title} · {name}"), make())
+            file.writestr(
+                ZipInfo(f"{n:02}-{key}.csv"), text.encode(), ZIP_DEFLATED
+            )  # without the time: always the same
+    return held.getvalue()
 
 
 def _no_formula(name: object) -> str:

@@ -10,6 +10,15 @@
     return node;
   };
   const { spec, words, about, look } = home;
+  const drawTable = ({ heads, rows }) => {
+    const table = make("table"), head = table.appendChild(make("tr"));
+    for (const words of heads) head.append(make("th", words));
+    for (const line of rows) {
+      const tr = table.appendChild(make("tr"));
+      line.forEach((value, n) => tr.append(make(n ? "td" : "th", value)));
+    }
+    return table;
+  };
   const charts = [];
   for (const chart of home.charts) {
     const section = find("charts").appendChild(make("section"));
@@ -23,6 +32,12 @@
     for (const format of ["png", "svg"]) {
       const button = bar.appendChild(make("button", format.toUpperCase()));
       button.onclick = () => saveChart(gd, home.file + "-" + chart.key, format, { ...about, title: about.title + "  ·  " + chart.title }, look);
+    }
+    for (const table of chart.tables || []) {
+      const more = section.appendChild(make("details"));
+      more.append(make("summary", words.table + (chart.tables.length > 1 ? " · " + table.name : "")));
+      // Drawn once it is asked for: there may be many thousand numbers.
+      more.addEventListener("toggle", () => more.append(drawTable(table)), { once: true });
     }
     charts.push({ gd, panels: chart.panels });
   }
@@ -49,17 +64,12 @@
     linked.choose(turned ? { name: panel, row: j, col: i } : { name: panel, row: i, col: j });
     const cell = home.cells[name + ":" + i + ":" + j];
     answer.replaceChildren(make("p", cell ? cell.words : words.left_out));
-    if (!cell) return;
-    const table = make("table"), head = table.appendChild(make("tr"));
-    for (const words of cell.heads) head.append(make("th", words));
-    for (const line of cell.rows) {
-      const tr = table.appendChild(make("tr"));
-      line.forEach((value, n) => tr.append(make(n ? "td" : "th", value)));
-    }
-    answer.append(make("p", cell.equals, "equals"), table);
+    if (cell) answer.append(make("p", cell.equals, "equals"));
+    if (cell && cell.rows.length) answer.append(drawTable(cell));
   };
   const moved = () => show(step.value, row.value - 1, col.value - 1);
   step.onchange = row.onchange = col.onchange = moved;
   step.form.onsubmit = () => false; // nothing is sent anywhere
-  show(home.chosen.step, home.chosen.row, home.chosen.col);
+  if (home.chosen) show(home.chosen.step, home.chosen.row, home.chosen.col);
+  else find("cell").remove(); // a page without maps has no cells
 })();

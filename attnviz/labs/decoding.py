@@ -13,8 +13,6 @@ from attnviz.core.attention import AttentionTrace, attention, project
 from attnviz.core.heads import split_heads
 from attnviz.core.positions import Rotary, rotate
 
-BYTES = 4  # of a float32
-
 
 class Layer(NamedTuple):
     """One attention layer: its projections, its heads, and what multiplies its scores."""
@@ -35,25 +33,6 @@ class Decoded(NamedTuple):
 
     output: Tensor  # (h, s, d) of the tokens after the prompt, one row a step
     last: AttentionTrace  # of the last step: one query row; its key (h_kv, u, k) and value (h_kv, u, d) are the cache
-
-
-class Sizes(NamedTuple):
-    """The sizes on which costs depend."""
-
-    d_model: int
-    d_k: int  # of one head
-    d_v: int
-    n_heads: int
-    n_kv_heads: int
-
-
-class Cost(NamedTuple):
-    """What a step takes, or several."""
-
-    projected: int  # tokens turned into a query, a key and a value
-    multiplications: int  # of the projections, the scores and the output
-    read: int  # bytes of keys and values read from the cache
-    kept: int  # bytes of keys and values kept for the next step
 
 
 def one_head(layer: Layer, h: int) -> Layer:
@@ -93,6 +72,16 @@ def projections(layer: Layer, x: Tensor, start: int = 0) -> tuple[Tensor, Tensor
         return query, key, value
     rotary = layer.rotary._replace(offset=start)  # so that a key is rotated once, when its token is new
     return rotate(query, rotary), rotate(key, rotary), value
+
+
+def run_layer(layer: Layer, x: Tensor, mask: Tensor | None) -> AttentionTrace:
+    """Run a layer over the tokens x (s, m), each of its heads: mask as attention's, ALiBi in it.
+
+    >>> layer = Layer(torch.ones(3, 2), torch.ones(3, 2), torch.ones(3, 5), 1, 1, 1.0)
+    >>> run_layer(layer, torch.ones(2, 3), None).weights.tolist()
+    [[[0.5, 0.5], [0.5, 0.5]]]
+    """
+    return attention(*projections(layer, x), mask=mask, scale=layer.scale)
 
 
 def step(layer: Layer, new: Tensor, past: AttentionTrace | None = None) -> AttentionTrace:
@@ -148,7 +137,7 @@ def at_once(layer: Layer, x: Tensor, *, causal: bool = True) -> AttentionTrace:
     >>> at_once(layer, torch.ones(2, 3)).weights.tolist()
     [[[1.0, 0.0], [0.5, 0.5]]]
     """
-    return attention(*projections(layer, x), mask=_mask(layer, len(x), len(x), causal=causal), scale=layer.scale)
+    return run_layer(layer, x, _mask(layer, len(x), len(x), causal=causal))
 
 
 def change(layer: Layer, x: Tensor, *, causal: bool) -> float:
@@ -166,30 +155,3 @@ def change(layer: Layer, x: Tensor, *, causal: bool) -> float:
     before = at_once(layer, x[:-1], causal=causal).output  # (h, s - 1, d)
     after = at_once(layer, x, causal=causal).output[:, :-1]  # (h, s - 1, d)
     return float((after - before).abs().max())
-
-
-def cost(sizes: Sizes, t: int, *, cached: bool) -> Cost:
-    """What step t takes, of t tokens so far. Without a cache it is a whole run over the t tokens.
-
-    A whole run computes hidden scores as well, as torch does here; numbers are float32.
-
-    >>> cost(Sizes(d_model=8, d_k=4, d_v=4, n_heads=1, n_kv_heads=1), 6, cached=True)
-    Cost(projected=1, multiplications=144, read=160, kept=192)
-    """
-    rows = 1 if cached else t
-    features = sizes.n_heads * sizes.d_k + sizes.n_kv_heads * (sizes.d_k + sizes.d_v)  # of q, k and v of a token
-    cells = sizes.n_heads * rows * t  # of the scores, and of the weights
-    multiplications = rows * sizes.d_model * features + cells * (sizes.d_k + sizes.d_v)
-    row = sizes.n_kv_heads * (sizes.d_k + sizes.d_v) * BYTES  # of a key and a value
-    return Cost(rows, multiplications, row * (t - 1), row * t) if cached else Cost(rows, multiplications, 0, 0)
-
-
-def total(sizes: Sizes, t: int, *, cached: bool) -> Cost:
-    """What steps 1 to t take together; `kept` is what is kept after the last of them.
-
-    >>> total(Sizes(d_model=8, d_k=4, d_v=4, n_heads=1, n_kv_heads=1), 2, cached=False)
-    Cost(projected=3, multiplications=328, read=0, kept=0)
-    """
-    steps = [cost(sizes, i, cached=cached) for i in range(1, t + 1)]
-    projected, multiplications, read = (sum(column) for column in list(zip(*steps, strict=True))[:3])
-    return Cost(projected, multiplications, read, steps[-1].kept)

@@ -7,7 +7,6 @@ letters are read by position, so that 'bik,bjk->bij' is Q and K as well. What is
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,8 +15,10 @@ from torch import Tensor
 
 from attnviz.core.einsum import Equation, EquationError, einsum, element, loop, parse
 from attnviz.core.einsum_parse import ELLIPSIS
+from attnviz.labs.equation_loops import Loop, write
 from attnviz.labs.equation_sizes import SizesError, choose_sizes, read_sizes
 from attnviz.labs.equation_tensors import AXES, drawn, free_of, literally, names, own_tensors, recognise, taken
+from attnviz.labs.equation_text import read_index, tidy
 
 __all__ = [
     "Check",
@@ -25,6 +26,9 @@ __all__ = [
     "Problem",
     "SizesError",
     "check",
+    "difference",
+    "drawn",
+    "loop_of",
     "own_tensors",
     "pose",
     "read_index",
@@ -66,21 +70,9 @@ class Problem(NamedTuple):
 class Check(NamedTuple):
     """The loop beside torch.einsum."""
 
-    elements: tuple[tuple[int, ...], ...]  # of the result, which were compared; empty when the loop ran, for all
+    looped: Tensor | None  # what the loop made; None where it did not run
+    elements: tuple[tuple[int, ...], ...]  # of the result, which were compared where it did not
     difference: float  # the largest; NaN where one side has a number and the other none
-
-
-def tidy(text: str) -> str:
-    """The equation in what was typed or pasted: out of a line of code, with the arrow and commas of any keyboard.
-
-    >>> tidy("torch.einsum('bik,bjk->bij', Q, K)"), tidy("bik，bjk→bij")
-    ('bik,bjk->bij', 'bik,bjk->bij')
-    """
-    found = re.search(r"""einsum\(\s*['"]([^'"]*)['"]""", text)
-    text = found[1] if found else text.strip().strip("'\"`")
-    for foreign, ours in (("，", ","), ("…", ELLIPSIS), ("－", "-"), ("＞", ">"), ("→", "->"), ("\u00a0", " ")):
-        text = text.replace(foreign, ours)
-    return text.strip()
 
 
 def pose(
@@ -141,35 +133,22 @@ def result(problem: Problem) -> Tensor:
     return einsum(problem.equation, *problem.operands)
 
 
-def read_index(text: str, shape: Sequence[int]) -> tuple[tuple[int, ...], bool]:
-    """The element that a text such as "1, 1, 2" names, counted from 0, and whether there is one.
-
-    An index beyond its axis becomes the last; a text that does not have one for each axis, the first element.
-
-    >>> read_index("1, 9", (2, 3)), read_index("1", (2, 3)), read_index("", (2, 3))
-    (((0, 2), False), ((0, 0), False), ((0, 0), True))
-    """
-    numbers = re.fullmatch(r"\s*[0-9]{1,9}(?:[\s,]+[0-9]{1,9})*\s*", text)
-    wanted = [int(n) for n in re.findall("[0-9]+", text)]
-    if (not numbers and text.strip()) or len(wanted) != len(shape):
-        return (0,) * len(shape), not text.strip()
-    index = tuple(max(1, min(i, n)) - 1 for i, n in zip(wanted, shape, strict=True))
-    return index, [i + 1 for i in index] == wanted
-
-
 def source(problem: Problem) -> str:
     """The loops of the problem as Python that runs."""
     shapes = [tuple(x.shape) for x in problem.operands]
     return loop(problem.equation, shapes, names=problem.names, output=problem.output)
 
 
+def loop_of(problem: Problem) -> tuple[Loop, tuple[Tensor, ...]]:
+    """The loops of the problem as a function, and what it is to be given."""
+    given = dict(zip(problem.names, problem.operands, strict=True))
+    return write(source(problem), problem.names, problem.output), tuple(given.values())
+
+
 def run_loop(problem: Problem) -> Tensor:
     """Run the source of the problem, as it is shown, and return its result."""
-    variables = dict(zip(problem.names, problem.operands, strict=True))
-    with torch.inference_mode():
-        # Made by core.einsum.loop of letters, sizes and names that were checked: nothing typed stands in it.
-        exec(compile(source(problem), "<loop>", "exec"), variables)  # noqa: S102
-    return variables[problem.output].clone()
+    run, given = loop_of(problem)
+    return run(*given)
 
 
 def check(problem: Problem, found: Tensor, index: Sequence[int]) -> Check:
@@ -178,14 +157,15 @@ def check(problem: Problem, found: Tensor, index: Sequence[int]) -> Check:
     The elements are the one at `index`, the first, the last and the largest, as many of them as is quickly done.
     """
     if problem.steps <= MAX_RUN:
-        return Check((), difference(run_loop(problem), found))
+        looped = run_loop(problem)
+        return Check(looped, (), difference(looped, found))
     n = max(1, min(CHECKED, MAX_CHECKED // problem.terms))
     flat = (0, found.numel() - 1, int(found.nan_to_num().abs().argmax()))
     places = [tuple(index), *(tuple(int(i) for i in torch.unravel_index(torch.tensor(f), found.shape)) for f in flat)]
     chosen = tuple(dict.fromkeys(places))[:n]
     totals = [element(problem.equation, problem.operands, at, max_terms=problem.terms).total for at in chosen]
     by_torch = torch.stack([found[at] for at in chosen]).to(torch.float64)
-    return Check(chosen, difference(torch.tensor(totals, dtype=torch.float64), by_torch))
+    return Check(None, chosen, difference(torch.tensor(totals, dtype=torch.float64), by_torch))
 
 
 def difference(one: Tensor, other: Tensor) -> float:

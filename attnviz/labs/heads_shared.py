@@ -104,3 +104,21 @@ def cache_bytes(sizes: Sizes, n: int) -> int:
     384
     """
     return sum(cost.bytes for cost in costs(sizes, n) if cost.step in ("key", "value"))
+
+
+def score_multiplications(sizes: Sizes, n: int) -> int:
+    """The multiplications of the scores of n tokens: the same, however many key-value heads there are.
+
+    >>> score_multiplications(Sizes(d_model=8, d_k=4, d_v=4, n_heads=8, n_kv_heads=2), 6)
+    1152
+    """
+    return next(cost.multiplications for cost in costs(sizes, n) if cost.step == "scores")
+
+
+def heads_apart(weights: Tensor) -> float:
+    """The largest difference between two heads' weights (h, s, u) in one cell.
+
+    >>> heads_apart(torch.tensor([[[1.0, 0.0]], [[0.5, 0.5]], [[0.75, 0.25]]]))
+    0.5
+    """
+    return float((weights.amax(0) - weights.amin(0)).max())

@@ -21,6 +21,14 @@ class Lookup(NamedTuple):
     output: Tensor  # (1, d=1)
 
 
+class Curve(NamedTuple):
+    """How the weight of the row that is asked for falls with the temperature; each tensor is (t,)."""
+
+    temperatures: Tensor  # in float64
+    by_formula: Tensor  # in float64
+    by_torch: Tensor
+
+
 def look_up(n: int, row: int, temperature: float) -> Lookup:
     """Ask a table of n rows for one of them, counted from 0.
 
@@ -34,14 +42,24 @@ def look_up(n: int, row: int, temperature: float) -> Lookup:
     return Lookup(query, keys, values, trace.weights, trace.output)
 
 
-def weight_by_formula(n: int, temperature: float) -> float:
-    """The weight of the row that is asked for: its score is 1, the n - 1 others have 0.
+def weight_curve(n: int, temperatures: Sequence[float]) -> Curve:
+    """The weight of the row that is asked for at each temperature, twice.
 
-    >>> round(weight_by_formula(3, 1.0), 4)  # e / (e + 1 + 1)
-    0.5761
+    >>> [round(float(column[0]), 4) for column in weight_curve(3, [1.0])]  # e / (e + 1 + 1)
+    [1.0, 0.5761, 0.5761]
     """
-    others = (n - 1) * torch.exp(torch.tensor(-1 / temperature, dtype=torch.float64))
-    return float(1 / (1 + others))
+    at = torch.tensor(temperatures, dtype=torch.float64)
+    return Curve(at, weights_by_formula(n, temperatures), weights_by_torch(n, temperatures))
+
+
+def weights_by_formula(n: int, temperatures: Sequence[float]) -> Tensor:
+    """The weight of the row that is asked for at each temperature (t,): its score is 1, the n - 1 others have 0.
+
+    >>> weights_by_formula(3, [0.01]).tolist()
+    [1.0]
+    """
+    others = (n - 1) * torch.exp(-1 / torch.tensor(temperatures, dtype=torch.float64))  # (t,)
+    return 1 / (1 + others)
 
 
 def weights_by_torch(n: int, temperatures: Sequence[float]) -> Tensor:

@@ -85,6 +85,36 @@ def leak(weights: Tensor, mask: Tensor) -> Leak | None:
     return Leak(float(weights[s, u]), s, u, float(weights.masked_fill(mask, 0).double().sum()), above)
 
 
+def leaks_of(scaled: Tensor, value: Tensor, mask: Tensor, hidden: Sequence[float]) -> tuple[Leak | None, ...]:
+    """What leaks with each of some values in the hidden scores: see hide and leak.
+
+    >>> found = leaks_of(torch.zeros(1, 2), torch.ones(2, 1), torch.tensor([[True, False]]), [0.0, -math.inf])
+    >>> [one.total for one in found]
+    [0.5, 0.0]
+    """
+    return tuple(leak(hide(scaled, value, mask, hidden=one).weights, mask) for one in hidden)
+
+
+def hide_row(mask: Tensor, s: int) -> Tensor:
+    """Let query s see nothing: (s, u) -> (s, u).
+
+    >>> hide_row(masks.causal(2, 2), 1).int().tolist()
+    [[1, 0], [0, 0]]
+    """
+    hidden = mask.clone()
+    hidden[s] = False
+    return hidden
+
+
+def on_hidden(weights: Tensor, mask: Tensor) -> Tensor:
+    """The sum of the weights (s, u) on the hidden cells of mask (s, u): ().
+
+    >>> on_hidden(torch.tensor([[0.25, 0.75]]), torch.tensor([[True, False]])).item()
+    0.75
+    """
+    return weights.masked_fill(mask, 0).sum()
+
+
 def renormalised(weights: Tensor) -> Tensor:
     """Divide each row of weights (s, u) by its sum; a row of zeros stays.
 

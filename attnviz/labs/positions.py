@@ -53,6 +53,13 @@ class Shuffled(NamedTuple):
     output: float  # and that of the outputs
 
 
+class Changed(NamedTuple):
+    """By how much attention differs, at most, after its tokens changed places: each number of the same tokens."""
+
+    weights: float
+    output: float
+
+
 def places(positions: str, n: int, d_model: int, seed: int) -> Tensor | None:
     """The vectors that positions add to X, (s, m); None for a kind that adds none.
 
@@ -132,6 +139,16 @@ def shuffle(head: Head, order: tuple[int, ...]) -> Shuffled:
     back = torch.tensor(order).argsort()  # back[i]: where token i went
     weights, output = after.weights[back][:, back], after.output[back]
     return Shuffled(before, after, weights, largest(weights, before.weights), largest(output, before.output))
+
+
+def changed(head: Head, order: tuple[int, ...]) -> Changed:
+    """Say how much another order of its tokens changes a head: see shuffle.
+
+    >>> changed(Head(torch.tensor([[0.0], [1.0]]), *torch.ones(3, 1, 1).unbind(), 1.0), (1, 0))
+    Changed(weights=0.0, output=0.0)
+    """
+    found = shuffle(head, order)
+    return Changed(found.weights, found.output)
 
 
 def largest(left: Tensor, right: Tensor) -> float:

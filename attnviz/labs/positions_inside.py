@@ -57,6 +57,17 @@ class Curve(NamedTuple):
     spread: float  # by how much scores of one distance differ, at most
 
 
+def without_places(x: Tensor, typed: Tensor, place: Tensor) -> Tensor:
+    """Tokens' own vectors x (s, m); where a number of x + p was typed, what is left of it without p.
+
+    typed (s, m) is NaN where none was.
+
+    >>> without_places(torch.ones(1, 2), torch.tensor([[torch.nan, 5.0]]), torch.tensor([[0.0, 2.0]])).tolist()
+    [[1.0, 3.0]]
+    """
+    return x.where(typed.isnan(), typed - place)  # (s, m)
+
+
 def four_terms(content: Tensor, place: Tensor, w_q: Tensor, w_k: Tensor) -> Terms:
     """Open the scores of content plus place, both (s, m), into their four terms.
 

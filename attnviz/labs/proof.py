@@ -5,6 +5,7 @@ All functions take one head of one sequence: masked scores and weights (s, u), v
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -22,6 +23,13 @@ class Knocked(NamedTuple):
     weights: Tensor  # (s, u), each row shared out anew; 0 where nothing is left
     output: Tensor  # (s, d)
     moved: Tensor  # (s,) how far each row's output moved, ||o - o'||
+
+
+class Ranking(NamedTuple):
+    """Some numbers of each key, or of each row, beside their ranks; both (statistic, n)."""
+
+    values: Tensor
+    ranks: Tensor  # 1 the largest; those that tie share the mean of their ranks
 
 
 def knock_out(masked: Tensor, value: Tensor, s: int, u: int, what: str) -> Knocked:
@@ -76,6 +84,16 @@ def along(weights: Tensor, value: Tensor) -> Tensor:
     return weights * (direction @ value.mT)  # (s, u)
 
 
+def by_weight(masked: Tensor, weights: Tensor, s: int) -> Tensor:
+    """The keys that row s may see, those of the highest weight first: (at most u,).
+
+    >>> by_weight(torch.tensor([[0.0, 1.0, -torch.inf]]), torch.tensor([[0.27, 0.73, 0.0]]), 0).tolist()
+    [1, 0]
+    """
+    order = weights[s].argsort(descending=True, stable=True)
+    return order[~masked[s, order].isneginf()]
+
+
 def misled(weights: Tensor, moved: Tensor) -> Tensor:
     """Say of each row (s, u) whether its highest weight is not the largest movement: bool (s,).
 
@@ -88,15 +106,25 @@ def misled(weights: Tensor, moved: Tensor) -> Tensor:
 
 
 def ranks(values: Tensor) -> Tensor:
-    """The rank of each of n numbers from 1, the smallest; those that tie share the mean of their ranks: (n,).
+    """The rank of each of n numbers from 1, the smallest; those that tie share the mean of their ranks: (..., n).
 
     >>> ranks(torch.tensor([0.2, 0.9, 0.2])).tolist()
     [1.5, 3.0, 1.5]
     """
-    apart = values[:, None] - values[None, :]  # (n, n)
-    tie = apart.abs() <= TIE * values.abs().amax()
+    apart = values[..., :, None] - values[..., None, :]  # (..., n, n)
+    tie = apart.abs() <= TIE * values.abs().amax(dim=-1)[..., None, None]
     below = ((apart > 0) & ~tie).sum(dim=-1)
     return below + (tie.sum(dim=-1) + 1) / 2
+
+
+def ranking(statistics: Sequence[Tensor], shown: Tensor) -> Ranking:
+    """Pick the numbers at `shown` (n,) of each statistic (u,), and rank them.
+
+    >>> ranking([torch.tensor([0.2, 0.5, 0.3])], torch.tensor([1, 0])).ranks.tolist()
+    [[1.0, 2.0]]
+    """
+    values = torch.stack([one[shown] for one in statistics])  # (statistic, n)
+    return Ranking(values, len(shown) + 1 - ranks(values))
 
 
 def rank_correlation(x: Tensor, y: Tensor) -> float | None:

@@ -10,13 +10,11 @@ from torch import Tensor
 
 from attnviz.core.statistics import entropy
 from attnviz.labs.softmax import over_axis
-from attnviz.limits import LIMITS
 
 SCALINGS = ("none", "sqrt", "d_k")  # Experiment's codes, in the order of every axis of scalings below
-SIZES = tuple(2**i for i in range(10))  # d_k from 1 to 512
+SIZES = tuple(2**i for i in range(10))  # d_k from 1 to 512, the most that limits lets one draw
 SHARES = (0.1, 0.5, 0.9)  # of the rows: what lies between the first and the last is the middle 80%
 MOST = 200_000  # scores drawn for one d_k: rows of many keys are much alike, and fewer of them tell as much
-_FEATURES = int(LIMITS["draw_d_k"].high)
 
 
 class Rows(NamedTuple):
@@ -44,6 +42,16 @@ def factors(d_k: int, temperature: float = 1.0) -> Tensor:
     [1.0, 0.25, 0.0625]
     """
     return torch.tensor([1.0, d_k**-0.5, 1 / d_k], dtype=torch.float64) / temperature
+
+
+def by_each(scores: Tensor, d_k: int, temperature: float = 1.0) -> Tensor:
+    """Scores as each scaling leaves them, in their dtype: (...) -> (scaling, ...).
+
+    >>> by_each(torch.tensor([4.0, -4.0]), 16).tolist()
+    [[4.0, -4.0], [1.0, -1.0], [0.25, -0.25]]
+    """
+    factor = factors(d_k, temperature).to(scores.dtype)  # (scaling,)
+    return scores * factor.view(-1, *[1] * scores.ndim)  # (scaling, ...)
 
 
 def gradient(weights: Tensor) -> Tensor:
@@ -90,7 +98,7 @@ def own(
     >>> own(torch.tensor([4.0, -4.0]), 16).spread.tolist()
     [4.0, 1.0, 0.25]
     """
-    scaled = scores * factors(d_k, temperature).to(scores.dtype)[:, None]  # (scaling, u)
+    scaled = by_each(scores, d_k, temperature)  # (scaling, u)
     if bias is not None:
         scaled = scaled + bias
     return rows(scaled if seen is None else scaled.masked_fill(~seen, -torch.inf))
@@ -128,7 +136,7 @@ def averages(n_keys: int, draws: int, seed: int, *, temperature: float = 1.0) ->
     """
     spreads, made = [], []
     for d_k in SIZES:
-        scaled = drawn(d_k, n_keys, draws, seed) * factors(d_k, temperature)[:, None, None]  # (scaling, row, u)
+        scaled = by_each(drawn(d_k, n_keys, draws, seed), d_k, temperature)  # (scaling, row, u)
         spreads.append(scaled.flatten(1).std(-1, correction=0))
         weights = torch.softmax(scaled, dim=-1)  # (scaling, row, u)
         made.append(torch.stack([weights.amax(-1), entropy(weights), gradient(weights)]))  # (statistic, scaling, row)
@@ -154,7 +162,7 @@ def _vectors(n_keys: int, n: int, seed: int) -> tuple[Tensor, Tensor]:
     In float64, which every CPU draws alike, as in core.embeddings.
     """
     n_sequences = -(-n // n_keys)
-    size = (n_sequences, n_keys, _FEATURES)
+    size = (n_sequences, n_keys, SIZES[-1])
     query, key = (
         torch.randn(size, dtype=torch.float64, generator=torch.Generator().manual_seed((2 * seed + i) % 2**32))
         for i in range(2)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from attnviz.core.counts import dense_parameters, projection_parameters
 
 BYTES = 4  # of a float32
+LENGTHS = tuple(2**i for i in range(16))  # 1 to 32,768 tokens
 
 
 class Sizes(NamedTuple):
@@ -26,6 +27,14 @@ class Cost(NamedTuple):
     parameters: int  # numbers that are learned
     multiplications: int  # multiplications and divisions
     bytes: int  # of its result, in float32
+
+
+class Growth(NamedTuple):
+    """One kind of cost at each of some lengths."""
+
+    lengths: tuple[int, ...]  # tokens
+    attention: list[int]  # of all its steps
+    dense: list[int]  # of the dense layer
 
 
 def costs(sizes: Sizes, n: int) -> tuple[Cost, ...]:
@@ -65,6 +74,26 @@ def dense(sizes: Sizes, n: int) -> Cost:
     """
     weights = dense_parameters(n, sizes.d_model, sizes.n_heads, sizes.d_v)
     return Cost("dense", weights, weights, BYTES * n * sizes.n_heads * sizes.d_v)
+
+
+def compared(sizes: Sizes, n: int) -> tuple[Cost, ...]:
+    """Return the cost of each step of attention over n tokens, then of all together, then of the dense layer.
+
+    >>> [cost.parameters for cost in compared(Sizes(8, 4, 4, 2, 1), n=10)]
+    [64, 32, 32, 0, 0, 0, 0, 128, 6400]
+    """
+    made = costs(sizes, n)
+    return (*made, total(made), dense(sizes, n))
+
+
+def growth(sizes: Sizes, kind: str) -> Growth:
+    """Return one kind of cost, a field of Cost, at each of LENGTHS.
+
+    >>> growth(Sizes(8, 4, 4, 2, 1), "parameters").dense[:3]
+    [64, 256, 1024]
+    """
+    attention = [int(getattr(total(costs(sizes, n)), kind)) for n in LENGTHS]
+    return Growth(LENGTHS, attention, [int(getattr(dense(sizes, n), kind)) for n in LENGTHS])
 
 
 def split(sizes: Sizes, n_heads: int) -> Sizes:

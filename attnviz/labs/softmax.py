@@ -15,10 +15,12 @@ class Row(NamedTuple):
 
     scores: Tensor
     plain_exponentials: Tensor  # exp(x): above 88.7 it is more than float32 can hold, below -104 it is 0
+    plain_total: float  # their sum
     plain_weights: Tensor  # exp(x) / sum of exp(x)
+    plain_error: float  # by how much these are wrong, at most; NaN where they are
     highest: float  # the largest score
     exponentials: Tensor  # exp(x - highest); 0 in a row of -inf alone, where that would be NaN
-    total: float  # their sum
+    total: float  # the sum of these
     weights: Tensor  # torch's softmax, which subtracts the largest score first; 0 in a row of -inf alone
 
 
@@ -52,6 +54,19 @@ def dropped(weights: Tensor, share: float, *, training: bool, seed: int) -> Tens
     return weights * (kept.to(weights.dtype) / (1 - share))
 
 
+def row_sums(weights: Tensor, attention: Tensor, length: int) -> tuple[float, float]:
+    """The least and the greatest sum of a row of weights (s, u), of the first `length` rows.
+
+    Rows that may attend nowhere do not count: those that are 0 in the weights of attention, (s, u). 0 and 0 where none
+    is left.
+
+    >>> row_sums(torch.tensor([[0.5, 0.0], [0.5, 1.0], [0.0, 0.0]]), torch.tensor([[1.0, 0], [0, 1], [0, 0]]), 3)
+    (0.5, 1.5)
+    """
+    counted = weights.sum(-1)[:length][attention.sum(-1)[:length] > 0]
+    return (float(counted.min()), float(counted.max())) if counted.numel() else (0.0, 0.0)
+
+
 def row(masked: Tensor, shift: float = 0.0) -> Row:
     """The parts of the softmax of one row of scores (u,), to each of which `shift` is added.
 
@@ -60,16 +75,20 @@ def row(masked: Tensor, shift: float = 0.0) -> Row:
     """
     scores = masked + shift  # (u,)
     plain = scores.exp()
+    plain_weights = plain / plain.sum()
+    weights = over_axis(scores[None], "u")[0]
     highest = scores.max()
     exponentials = torch.zeros_like(scores) if highest == -torch.inf else (scores - highest).exp()
     return Row(
         scores,
         plain,
-        plain / plain.sum(),
+        float(plain.sum()),
+        plain_weights,
+        float((plain_weights - weights).abs().max()),
         float(highest),
         exponentials,
         float(exponentials.sum()),
-        over_axis(scores[None], "u")[0],
+        weights,
     )
 
 
@@ -90,17 +109,8 @@ def failure(parts: Row) -> str:
         return "infinite"
     if bool(exponentials.isinf().any()):
         return "overflow"
-    if bool(exponentials.sum().isinf()):
+    if parts.plain_total == torch.inf:
         return "sum"
     if not bool(exponentials.any()):
         return "underflow"
-    return "digits" if error(parts) >= VISIBLE else ""
-
-
-def error(parts: Row) -> float:
-    """By how much the plain formula is wrong, at most; NaN where it gives that.
-
-    >>> 0.001 < error(row(torch.tensor([0.0, 0.5]), shift=-100)) < 0.01
-    True
-    """
-    return float((parts.plain_weights - parts.weights).abs().max())
+    return "digits" if parts.plain_error >= VISIBLE else ""

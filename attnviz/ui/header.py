@@ -18,6 +18,9 @@ ICON = "data:image/png;base64," + base64.b64encode((Path(__file__).parent / "ico
 
 def show(title: str) -> None:
     """Draw the title, which stands before torch is loaded, and the language switch."""
+    if title != st.session_state.get("_title"):
+        st.session_state.pop("_drawn", None)  # another page's
+    st.session_state["_title"], st.session_state["_section"] = title, ""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(title, anchor=False)
         if "language" not in st.session_state:

@@ -35,10 +35,13 @@ class Taken(NamedTuple):
     language: str
 
 
-def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], note: str = "") -> None:
+def show(
+    computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], note: str = "", text: str | None = None
+) -> None:
     """Offer the view as files: the blocks of the board with the cells of `steps`, and each of their matrices.
 
-    note: what these numbers are, where that is not plain; it is said here and in the title of each file.
+    note: what these numbers are, where that is not plain; it is said here and in the title of each file. text: what is
+    read, where it is not the experiment's.
     """
     expander = st.expander(_("Take it home"), key="home", on_change="rerun")
     if not expander.open:  # a closed one costs nothing
@@ -50,25 +53,20 @@ def show(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], no
             return
         if note:
             st.caption(_("What is taken home: {note}.").format(note=note))
-        taken = _taken(computed, blocks, steps, note)
+        taken = _taken(computed, blocks, steps, note, text)
         if computed.run.long is not None:
             st.caption(_held(computed.run.long, computed.view))
-        shortened = "without=" in taken.about.link  # as to_query writes it
-        st.caption(
-            _("Each file carries the link to this view, without what is too long for a link.")
-            if shortened
-            else _("Each file carries the link to this view.")
-        )
+        st.caption(carries(taken.about.link))
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            _offer(_("Page that works offline (HTML)"), taken, "html", "text/html", _page)
-            _offer(_("Program in Python (torch alone)"), taken, "py", "text/x-python", _script)
-            _offer(_("Notebook"), taken, "ipynb", "application/x-ipynb+json", _notebook)
-            _offer(_("All tensors (safetensors)"), taken, "safetensors", "application/octet-stream", _tensors)
+            _offer("html", taken, _page)
+            _offer("py", taken, _script)
+            _offer("ipynb", taken, _notebook)
+            _offer("safetensors", taken, _tensors)
         with st.container(horizontal=True, vertical_alignment="bottom"):
             matrices = list(dict.fromkeys(name for block in blocks for name in names(block) if name != "key_t"))
             last = len(matrices) - 1
             name = st.selectbox(_("Matrix"), matrices, last, format_func=plain_symbol, key="home:matrix", width=150)
-            _offer(_("Table (CSV)"), taken, f"{name}.csv", "text/csv", partial(_table, name=name))
+            _offer("csv", taken, partial(_table, name=name), name)
 
 
 def _held(held: Long, view: View) -> str:
@@ -84,26 +82,52 @@ def _held(held: Long, view: View) -> str:
     return words.format(h=held.h + 1, b=held.b + 1, **counts)
 
 
-def _taken(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], note: str) -> Taken:
+def _taken(computed: Computed, blocks: tuple[str, ...], steps: tuple[str, ...], note: str, text: str | None) -> Taken:
     view = state.view()
     chosen = {name: getattr(view, name) for name in ("step", "s", "u", "feature")}
     now = computed._replace(view=within(replace(computed.view, **chosen), computed.run))
     # Of a trained model, the text as it was typed: its tokens may be single characters.
     own = computed.experiment.text
-    words = " ".join(computed.run.tokens[computed.view.b]) if own else state.experiment().text
-    page = urlsplit(st.context.url or "")
-    query = to_query(state.experiment(), view)
-    link = page._replace(path=page.path or "/", query=query, fragment="").geturl()
-    title = cut(f"attnviz · {visible(words[:500])}", 500) + (f" · {note}" if note else "")
-    about = About(title, link, __version__)
+    words = " ".join(computed.run.tokens[computed.view.b]) if own else text or state.experiment().text
+    about = about_of(words, note, st.context.url or "", to_query(state.experiment(), view))
     return Taken(now, about, blocks, steps, st.context.theme.type == "dark", state.language())
 
 
-def _offer(words: str, taken: Taken, ending: str, mime: str, make: Callable[[Taken], str | bytes]) -> None:
-    def made() -> str | bytes:
-        locale.use(taken.language)
-        return make(taken)
+def about_of(words: str, note: str, url: str, query: str) -> About:
+    """Return what each file of a view carries: words are the view's own text, url the page's address."""
+    page = urlsplit(url)
+    link = page._replace(path=page.path or "/", query=query, fragment="").geturl()
+    title = cut(f"attnviz · {visible(words[:500])}", 500) + (f" · {note}" if note else "")
+    return About(title, link, __version__)
 
+
+def carries(link: str) -> str:
+    """Say what link the files have."""
+    if "without=" in link:  # as to_query writes it
+        return _("Each file carries the link to this view, without what is too long for a link.")
+    return _("Each file carries the link to this view.")
+
+
+def _offer(kind: str, taken: Taken, make: Callable[[Taken], str | bytes], name: str = "") -> None:
+    offer(kind, taken.language, partial(make, taken), name)
+
+
+def offer(kind: str, language: str, make: Callable[[], str | bytes], name: str = "") -> None:
+    """Offer a file, which is made in a language once it is asked for; name: of one matrix."""
+    words, mime = {
+        "html": (_("Page that works offline (HTML)"), "text/html"),
+        "py": (_("Program in Python (torch alone)"), "text/x-python"),
+        "ipynb": (_("Notebook"), "application/x-ipynb+json"),
+        "safetensors": (_("All tensors (safetensors)"), "application/octet-stream"),
+        "csv": (_("Table (CSV)"), "text/csv"),
+        "zip": (_("All tables (CSV, in a zip file)"), "application/zip"),
+    }[kind]
+
+    def made() -> str | bytes:
+        locale.use(language)
+        return make()
+
+    ending = f"{name}.{kind}".lstrip(".")
     st.download_button(words, made, f"attnviz.{ending}", mime, key=f"home:{ending}", on_click="ignore")
 
 

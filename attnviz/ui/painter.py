@@ -35,6 +35,8 @@ def show(computed: Computed) -> dict[str, Any]:
     _begin_with()
     _say(computed)
     words, seen = computed.run.tokens[computed.view.b], holds(computed)
+    if computed.run.seen is None or bool(computed.run.seen.all()):  # no step of attention has such a mask
+        labs.made("nothing_hidden", seen, masks.window, *seen.shape, left=None, right=None)
     with st.container(horizontal=True, gap="medium"):
         grid = Map(
             GRID, "<b>" + _("mask") + "</b>", seen, Axis("s", words[: len(seen)]), Axis("u", words), scale="truth"

@@ -14,18 +14,9 @@ from attnviz.core.heads import split_heads
 from attnviz.core.masks import causal, combine
 from attnviz.core.multi_head import multi_head
 from attnviz.core.positions import Rotary, alibi, alibi_slopes
-from attnviz.labs.decoding import (
-    Layer,
-    Sizes,
-    at_once,
-    change,
-    cost,
-    decode,
-    one_head,
-    projections,
-    step,
-    total,
-)
+from attnviz.labs.decoding import Layer, at_once, change, decode, one_head, projections, step
+from attnviz.labs.decoding_costs import bytes_by_step, cost, multiplications_by_step, total
+from attnviz.labs.sizes import Sizes
 
 SIZES = [Sizes(8, 4, 4, 1, 1), Sizes(6, 3, 5, 4, 2), Sizes(5, 2, 1, 6, 1), Sizes(1, 1, 1, 1, 1)]
 sizes = pytest.mark.parametrize("sizes", SIZES, ids=lambda one: "-".join(map(str, one)))
@@ -148,6 +139,8 @@ def test_the_total_is_the_sum_of_the_steps(sizes: Sizes, cached: bool) -> None:
         assert found.read == sum(one.read for one in steps[:t])
         assert found.projected == (t if cached else t * (t + 1) // 2)
         assert found.kept == steps[t - 1].kept
+    assert multiplications_by_step(sizes, 7, cached=cached) == [one.multiplications for one in steps]
+    assert not cached or bytes_by_step(sizes, 7) == [one.kept for one in steps]
 
 
 def test_fewer_key_value_heads_keep_fewer_bytes() -> None:

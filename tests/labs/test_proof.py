@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from attnviz.core.attention import attention
 from attnviz.core.masks import causal
 from attnviz.core.statistics import contribution
-from attnviz.labs.proof import along, knock_out, misled, movement, rank_correlation, ranks
+from attnviz.labs.proof import along, by_weight, knock_out, misled, movement, rank_correlation, ranking, ranks
 
 INF = math.inf
 
@@ -135,3 +135,22 @@ def test_there_is_no_rank_correlation_of_nothing_to_compare() -> None:
     one, same, broken = torch.tensor([1.0]), torch.tensor([2.0, 2.0]), torch.tensor([1.0, math.nan])
     assert rank_correlation(one, one) is rank_correlation(same, torch.tensor([1.0, 2.0])) is None
     assert rank_correlation(broken, torch.tensor([1.0, 2.0])) is rank_correlation(same[:0], same[:0]) is None
+
+
+def test_the_keys_of_a_row_stand_by_their_weight_and_hidden_ones_are_left_out() -> None:
+    masked = torch.tensor([[0.0, -INF, 2.0, 0.0, -200.0], [-INF] * 5])
+    weights = torch.softmax(masked, dim=-1).nan_to_num(0)
+    assert by_weight(masked, weights, 0).tolist() == [2, 0, 3, 4]  # the last is seen, though its weight is 0
+    assert by_weight(masked, weights, 1).tolist() == []
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=2, max_size=8), st.data())
+@settings(max_examples=30)
+def test_a_ranking_is_that_of_pandas(values: list[float], data: st.DataObject) -> None:
+    shown = data.draw(st.permutations(range(len(values))))[: data.draw(st.integers(1, len(values)))]
+    statistics = [torch.tensor(values), torch.tensor(values).flip(0) * 3]
+    made = ranking(statistics, torch.tensor(shown))
+    for one, picked, ranked in zip(statistics, made.values, made.ranks, strict=True):
+        expected = pd.Series([float(one[i]) for i in shown])
+        assert picked.tolist() == expected.tolist()
+        assert ranked.tolist() == expected.rank(ascending=False).tolist()

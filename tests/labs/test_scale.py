@@ -17,7 +17,21 @@ from hypothesis import strategies as st
 from attnviz.drawing import write_drawing
 from attnviz.experiment import Experiment
 from attnviz.labs import scale
-from attnviz.labs.scale import SCALINGS, SHARES, SIZES, averages, drawn, factors, gradient, histogram, n_rows, own, rows
+from attnviz.labs.scale import (
+    SCALINGS,
+    SHARES,
+    SIZES,
+    averages,
+    by_each,
+    drawn,
+    factors,
+    gradient,
+    histogram,
+    n_rows,
+    own,
+    rows,
+)
+from attnviz.limits import LIMITS
 
 QUICK = settings(max_examples=40, deadline=None)
 NONE, SQRT, D_K = range(3)
@@ -207,3 +221,16 @@ def test_rows_take_any_leading_axes() -> None:
     for name, part in whole._asdict().items():
         assert part.shape == (2, 3, 4)
         assert torch.allclose(part[1, 2], getattr(rows(scaled[1, 2]), name))
+
+
+def test_each_scaling_is_one_product_in_the_dtype_of_the_scores() -> None:
+    scores = torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(0))
+    made = by_each(scores, 9, temperature=2.0)
+    assert made.shape == (len(SCALINGS), 2, 3, 5) and made.dtype == scores.dtype
+    for one, divisor in zip(made, (2, 2 * 3, 2 * 9), strict=True):
+        torch.testing.assert_close(one, scores / divisor)
+    assert by_each(scores.double(), 9).dtype == torch.float64
+
+
+def test_as_many_features_are_drawn_as_a_link_may_ask_for() -> None:
+    assert LIMITS["draw_d_k"].high == SIZES[-1]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnviz.core.multi_head import multi_head
-from attnviz.labs.sizes import Sizes, costs, dense, split, total
+from attnviz.labs.sizes import LENGTHS, Sizes, compared, costs, dense, growth, split, total
 
 
 @settings(max_examples=30, deadline=None)
@@ -51,3 +51,15 @@ def test_heads_cut_a_layer_without_a_parameter_more(h: int, n: int) -> None:
 def test_a_width_that_cannot_be_cut_is_named() -> None:
     with pytest.raises(ValueError, match=r"^n_heads must divide the widths h\*k=6 and h\*d=6, 4 does not$"):
         split(Sizes(8, 3, 3, 2, 2), 4)
+
+
+@pytest.mark.parametrize("kind", ["parameters", "multiplications", "bytes"])
+def test_what_grows_is_what_each_length_costs(kind: str) -> None:
+    sizes = Sizes(8, 4, 3, 2, 1)
+    grown = growth(sizes, kind)
+    assert grown.lengths == LENGTHS == tuple(2**i for i in range(16))
+    for n, whole, other in zip(*grown, strict=True):
+        *steps, together, layer = compared(sizes, n)
+        assert [step.step for step in steps] == ["query", "key", "value", "scores", "scaled", "weights", "output"]
+        assert whole == sum(getattr(step, kind) for step in steps) == getattr(together, kind) > 0
+        assert other == getattr(layer, kind) > 0  # a logarithm's axis has no 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attnviz.experiment import Experiment
-from attnviz.labs.softmax import VISIBLE, Row, dropped, error, failure, over_axis, row
+from attnviz.labs.softmax import VISIBLE, Row, dropped, failure, over_axis, row, row_sums
 
 QUICK = settings(max_examples=40, deadline=None)
 SEEDS = st.integers(0, 2**31 - 1)
@@ -135,7 +135,7 @@ def test_subtracting_the_largest_changes_no_weight(scores: list[float], shift: i
 @given(st.lists(st.floats(-20, 20, width=32), min_size=1, max_size=8))
 def test_where_nothing_overflows_the_plain_formula_is_right(scores: list[float]) -> None:
     parts = row(torch.tensor(scores))
-    assert failure(parts) == "" and error(parts) < 1e-6
+    assert failure(parts) == "" and parts.plain_error < 1e-6
     assert torch.allclose(parts.plain_weights, parts.weights, atol=1e-6)
 
 
@@ -166,7 +166,7 @@ def test_underflow_divides_0_by_0() -> None:
 
 def test_before_that_digits_are_lost() -> None:
     parts = row(SCORES, -100)
-    assert failure(parts) == "digits" and VISIBLE <= error(parts) < 0.1
+    assert failure(parts) == "digits" and VISIBLE <= parts.plain_error < 0.1
     assert failure(row(SCORES, -80)) == "" and failure(row(SCORES, 80)) == ""
 
 
@@ -186,3 +186,23 @@ def test_an_infinite_score_is_beyond_both_formulas(score: float) -> None:
 def test_what_is_hidden_stays_0_however_far_the_row_is_shifted() -> None:
     for shift in (-1000, -100, 0, 100, 1000):
         assert float(row(torch.tensor([0.0, -INF, 1.0]), shift).weights[1]) == 0
+
+
+def test_the_sums_of_rows_leave_out_padding_and_rows_that_attend_nowhere() -> None:
+    masked = torch.randn(5, 5, generator=torch.Generator().manual_seed(0))
+    masked[0] = -torch.inf
+    other, attention = over_axis(masked, "s"), over_axis(masked, "u")
+    counted = [sum(line) for line in other.tolist()[1:4]]
+    assert row_sums(other, attention, 4) == pytest.approx((min(counted), max(counted)))
+    assert row_sums(other, attention, 1) == (0.0, 0.0)  # the one row attends nowhere
+    assert row_sums(attention, attention, 5) == pytest.approx((1.0, 1.0))
+
+
+@pytest.mark.parametrize("shift", [0.0, -100.0, 1000.0])
+def test_a_row_says_the_sum_of_the_plain_formula_and_how_far_it_is_off(shift: float) -> None:
+    parts = row(torch.tensor([0.5, -0.25, 2.0]), shift)
+    plain = [math.exp(x) if x < 88 else math.inf for x in (0.5 + shift, -0.25 + shift, 2.0 + shift)]
+    assert parts.plain_total == pytest.approx(sum(plain), rel=0.01, abs=0)
+    off = (parts.plain_weights - parts.weights).abs().max()
+    assert parts.plain_error == pytest.approx(float(off), nan_ok=True)
+    assert math.isnan(parts.plain_error) is (shift == 1000.0)

@@ -1,6 +1,7 @@
 """Take it home: of a short text a page and all numbers, of a long one a head, and the rows that are on screen."""
 
 import io
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,11 @@ ENDINGS = ["html", "py", "ipynb", "safetensors"]
 def offered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What makes each file that the page offers, by its ending."""
     found: dict[str, Any] = {}
-    monkeypatch.setattr(
-        home, "_offer", lambda _words, taken, ending, _mime, make: found.update({ending: lambda: make(taken)})
-    )
+
+    def keep(kind: str, taken: home.Taken, make: Callable[[home.Taken], Any], name: str = "") -> None:
+        found[f"{name}.{kind}".lstrip(".")] = lambda: make(taken)
+
+    monkeypatch.setattr(home, "_offer", keep)
     return found
 
 

@@ -10,7 +10,9 @@ from attnviz.core.attention import attention
 from attnviz.core.masks import causal
 from attnviz.experiment import Experiment
 from attnviz.figures.text import number
-from attnviz.labs.decoding import Layer, Sizes, change, cost, one_head, total
+from attnviz.labs.decoding import Layer, change, one_head
+from attnviz.labs.decoding_costs import cost, total
+from attnviz.labs.sizes import Sizes
 from attnviz.links import to_query
 from tests.figures.reading import array
 from tests.pages.session import Session

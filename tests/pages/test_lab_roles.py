@@ -53,7 +53,7 @@ def test_the_curve_is_drawn_by_formula_and_by_torch() -> None:
     formula, by_torch, mean, now = (
         (array(t["x"]), array(t["y"])) for t in session.charts()["curve"]["data"] if t["type"] == "scatter"
     )
-    assert np.allclose(formula[1], [lookup.weight_by_formula(5, t) for t in formula[0]])
+    assert np.allclose(formula[1], lookup.weights_by_formula(5, formula[0].tolist()))
     assert np.allclose(by_torch[1], lookup.weights_by_torch(5, by_torch[0].tolist()))
     assert mean[1].tolist() == [0.2, 0.2] and now[0].tolist() == [0.25]
     assert now[1][0] == lookup.weights_by_torch(5, [0.25])[0]

@@ -11,7 +11,7 @@ from torch import Tensor
 from attnviz.core.attention import AttentionTrace
 from attnviz.figures.panels import within
 from attnviz.figures.text import number
-from attnviz.labs.softmax import Row, dropped, error, over_axis, row
+from attnviz.labs.softmax import Row, dropped, over_axis, row
 from attnviz.ui.labs.softmax_row import FEW, NARROW, WIDE, short
 from tests.figures.reading import array, finite, shown, titles
 from tests.pages.session import Session
@@ -142,7 +142,7 @@ def test_where_the_plain_formula_ends_a_warning_says_why(shift: int, said: str, 
     (warning,) = session.said()
     assert warning.startswith(said.format(highest=number(parts.highest, 2)))
     assert "torch subtracts the largest score first" in warning
-    assert shift != -100 or f"wrong by up to {number(error(parts), 4)}" in warning
+    assert shift != -100 or f"wrong by up to {number(parts.plain_error, 4)}" in warning
     assert not of_plain or bars(session, "row-plain")["text"] == [of_plain] * 6
     assert np.allclose(array(bars(session, "row-weights")["y"]), row(parts.scores - shift).weights, atol=1e-4)
     assert session.linked[1].lab.shift == shift

@@ -17,7 +17,9 @@ from attnviz.training.job import Job
 from attnviz.training.model import forward, initial
 from attnviz.training.recipe import Recipe
 from attnviz.training.runs import Runs
+from attnviz.ui import home as take_home
 from attnviz.ui.training import home, jobs, replay, settings
+from tests.export.test_long_program import ran
 from tests.figures.reading import names, z
 from tests.pages.session import Session
 
@@ -283,3 +285,21 @@ def test_a_checkpoint_taken_home_is_the_model_shown() -> None:
     assert recipe == training.recipe and meta.step == 40 and meta.accuracy == training.history[-1].accuracy
     assert all(torch.equal(a, b) for (_, a), (_, b) in zip(weights.items(), training.weights.items(), strict=True))
     assert "attention-only" in meta.card
+
+
+def test_a_head_is_taken_home_as_it_is_after_the_chosen_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered: dict[str, Any] = {}
+    monkeypatch.setattr(
+        take_home, "_offer", lambda kind, taken, make, _name="": offered.update({kind: (taken, lambda: make(taken))})
+    )
+    session = Session("training", layer="1", head="1", heads="2", **QUICK).open("home")
+    assert session.sound()
+    taken, _made = offered["py"]
+    assert taken.about.title.endswith("after step 0, layer 2, head 2") and taken.blocks == ("scores", "output")
+    found, _printed = ran(offered["py"][1]())
+    recipe = Recipe(steps=40, width=16, heads=2)
+    own = tasks.held_out(recipe, 1).tokens
+    trace = forward(recipe, initial(recipe), own, keep=True).layers[1].trace
+    torch.testing.assert_close(found["a"][0, 0], trace.weights[0, 1].detach(), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(found["O"][0, 0], trace.output[0, 1].detach(), rtol=1e-5, atol=1e-6)
+    assert "plotly" in offered["html"][1]() and found["tokens"] == [tasks.decode(recipe, own[0])]

@@ -10,6 +10,7 @@ import streamlit as st
 
 from attnviz import locale
 from attnviz.experiment import to_query
+from attnviz.export.figure import Figure, each_table
 from attnviz.figures.map_places import plain
 from attnviz.figures.maps import Map, sentence, specify
 from attnviz.figures.text import markdown, visible
@@ -19,6 +20,9 @@ from attnviz.ui import bridge, state, widgets
 from attnviz.ui.board import CONFIG, Charts, current_theme
 from attnviz.ui.chart import Specified
 from attnviz.ui.compute import Computed
+from attnviz.ui.drawn import drawn
+from attnviz.ui.drawn import made as made
+from attnviz.ui.drawn import ran as ran
 from attnviz.ui.labs.parts import live as live
 from attnviz.ui.labs.parts import part as part
 from attnviz.ui.labs.parts import whole as whole
@@ -35,7 +39,7 @@ def sections(**words: str) -> str:
     if chosen not in words:
         chosen = next(iter(words))
     key = f"sections.{locale.current()}:section"  # not a field's: of the field, a page may not have the section
-    st.session_state[key] = chosen
+    st.session_state[key], st.session_state["_section"] = chosen, words[chosen]
     st.segmented_control(
         _("Part of the page"),
         list(words),
@@ -56,14 +60,14 @@ def _take_section(key: str) -> None:
 def maps(
     computed: Computed,
     key: str,
-    drawn: Sequence[Map],
+    shown: Sequence[Map],
     *,
     bars: dict[str, str] | None = None,
     width: float = 1200,
     cell: int | None = None,
 ) -> dict[str, Any]:
     """Draw maps side by side, with their tables, and return what connect() needs of them; see specify."""
-    spec, panels = specify(drawn, computed.view, current_theme(), bars=bars, width=width, cell=cell)
+    spec, panels = specify(shown, computed.view, current_theme(), bars=bars, width=width, cell=cell)
     wide = spec["layout"]["width"]
     with st.container(key=key, width=wide):
         st.plotly_chart(
@@ -72,9 +76,10 @@ def maps(
             theme=None,
             key=f"chart-{key}",
             config=CONFIG,
-            alt=" ".join(sentence(one) for one in drawn),
+            alt=" ".join(map(sentence, shown)),
         )
-    tables(key, [(plain(one.title), partial(frame, one)) for one in drawn])
+    again = partial(specify, shown, computed.view, current_theme(), bars=bars, width=width, cell=cell)
+    keep(key, shown, panels, lambda: again()[0])
     return {"key": key, "panels": panels}
 
 
@@ -83,14 +88,18 @@ def chart(key: str, spec: dict[str, Any], alt: str, table: partial[pd.DataFrame]
     width = spec["layout"]["width"]
     with st.container(key=key, width=width):
         st.plotly_chart(Specified(spec), width=width, theme=None, key=f"chart-{key}", config=PLAIN, alt=alt)
-    tables(key, [(alt, table)])
+    drawn().figure(Figure(key, [(alt, table)], alt, lambda: spec))
+
+
+def keep(key: str, maps: Sequence[Map], panels: list[dict[str, Any]], spec: Callable[[], dict[str, Any]]) -> None:
+    """Keep a figure of maps for show_tables and for what is taken home; spec makes it again."""
+    named = [(plain(one.title), partial(frame, one)) for one in maps]
+    drawn().figure(Figure(key, named, " ".join(map(sentence, maps)), spec, panels, maps))
 
 
 def tables(key: str, made: Sequence[tuple[str, partial[pd.DataFrame]]]) -> None:
-    """Keep the tables of a figure, each under its name, for show_tables."""
-    held = st.session_state["_tables"]
-    at = next((i for i, (known, _made) in enumerate(held) if known == key), len(held))
-    held[at : at + 1] = [(key, made)]
+    """Keep tables of what is no figure of a lab, each under its name."""
+    drawn().figure(Figure(key, made))
 
 
 def show_tables() -> None:
@@ -98,16 +107,10 @@ def show_tables() -> None:
     expander = st.expander(_("Every figure as a table"), key="tables", on_change="rerun")
     if not expander.open:
         return
-    shown = set()
     with expander:
-        for key, made in st.session_state["_tables"]:
-            for i, (name, make) in enumerate(made):
-                same = (make.func, *map(id, make.args))  # several figures may show columns of one table
-                if same in shown:
-                    continue
-                shown.add(same)
-                st.caption(markdown(name))
-                st.dataframe(make(), width="content", alt=name, key=f"frame:{key}:{i}")
+        for key, i, name, make in each_table(drawn().figures):
+            st.caption(markdown(name))
+            st.dataframe(make(), width="content", alt=name, key=f"frame:{key}:{i}")
 
 
 def frame(one: Map) -> pd.DataFrame:
@@ -136,7 +139,7 @@ def connect(
     column, from 0. Without on_cell a click on a map of tokens chooses its tokens s and u. in_part: called in a part
     of a lab, all of which runs after a click.
     """
-    if st.session_state["_tables"]:
+    if drawn().figures:
         show_tables()
     colours = current_theme()
     spec: dict[str, Any] = {
@@ -170,4 +173,11 @@ def connect(
         if fields:
             state.look(**fields)
 
-    bridge.connect(charts, spec, to_query(state.experiment(), state.view()), on_cell_change=clicked)
+    tie(computed, charts, spec, clicked)
+
+
+def tie(computed: Computed, charts: Charts, spec: dict[str, Any], clicked: Callable[[], None]) -> None:
+    """Tell the browser what stands on the page, and let it be taken home as it is."""
+    query = to_query(state.experiment(), state.view())
+    drawn().publish(computed, spec, query)
+    bridge.connect(charts, spec, query, on_cell_change=clicked)

@@ -6,19 +6,20 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import streamlit as st
-import torch
 from torch import Tensor
 
 from attnviz.core.positions import alibi_slopes
 from attnviz.figures.maps import Axis, Map
 from attnviz.figures.text import html, markdown, number
-from attnviz.labs.decoding import BYTES, Decoded, Layer, Sizes, at_once, change, decode, one_head
+from attnviz.labs.decoding import Decoded, Layer, at_once, change, decode, one_head
+from attnviz.labs.sizes import BYTES, Sizes
 from attnviz.letters import relabel
 from attnviz.limits import TOKENS_SHOWN
 from attnviz.locale import _
 from attnviz.ui import headings, labs, state
 from attnviz.ui.board import Charts
 from attnviz.ui.compute import Computed
+from attnviz.ui.labs.heads_layer import typed
 from attnviz.ui.questions import Question, ask
 
 
@@ -42,21 +43,11 @@ def now(computed: Computed) -> Now:
     n_kv_heads = e.n_kv_heads or e.n_heads
     slopes = alibi_slopes(e.n_heads) if e.positions == "alibi" else None  # (h,)
     weights = (run.w_q, run.w_k, run.w_v)
-    layer = Layer(*weights, e.n_heads, n_kv_heads, run.scale, _typed(computed), run.rotary, slopes)
+    all_heads = Layer(*weights, e.n_heads, n_kv_heads, run.scale, typed(e, view.b), run.rotary, slopes)
     token = markdown(run.tokens[view.b][t - 1])
-    sizes = Sizes(e.d_model, e.d_k, e.d_v, e.n_heads, n_kv_heads)
-    return Now(t, n, token, run.x[view.b, :t], one_head(layer, view.h), sizes, max(0, t - TOKENS_SHOWN))
-
-
-def _typed(computed: Computed) -> dict[str, Tensor]:
-    """The queries, keys and values of the sequence that were typed: (s, h*k), NaN where they were not."""
-    typed = {}
-    for name in computed.experiment.edits.keys() & {"q", "k", "v"}:
-        typed[name] = torch.full(computed.experiment.shapes[name][1:], torch.nan)
-        for index, value in computed.experiment.edits[name]:
-            if index[0] == computed.view.b and computed.experiment.has_cell(name, index):
-                typed[name][index[1], index[2]] = value
-    return typed
+    sizes = labs.ran("sizes", Sizes, e.d_model, e.d_k, e.d_v, n_heads=e.n_heads, n_kv_heads=n_kv_heads)
+    layer = labs.ran("layer", one_head, all_heads, view.h)
+    return Now(t, n, token, run.x[view.b, :t], layer, sizes, max(0, t - TOKENS_SHOWN))
 
 
 def say_causal(computed: Computed) -> None:
@@ -110,7 +101,8 @@ def choose(now: Now) -> None:
 def maps(computed: Computed, now: Now) -> Charts:
     """Draw what the step computes anew, and what it reads; say whether one run over all tokens gives the same."""
     t, view = now.t, computed.view
-    decoded, whole = decode(now.layer, now.x, now.prompt), at_once(now.layer, now.x)
+    decoded = labs.ran("decoded", decode, now.layer, now.x, now.prompt)
+    whole = labs.ran("whole", at_once, now.layer, now.x)
     _say(computed, now, decoded, whole.output)
     latest = max(0, t - TOKENS_SHOWN)  # the maps follow the newest tokens
     follow = computed._replace(view=replace(view, from_s=latest, from_u=latest))
@@ -194,7 +186,8 @@ def only_causal(now: Now) -> None:
     if now.t == 1:
         st.markdown(_("The first token has no rows before it: take a step."))
         return
-    causal, bare = (change(now.layer, now.x, causal=causal) for causal in (True, False))
+    causal = labs.ran("change_causal", change, now.layer, now.x, causal=True)
+    bare = labs.ran("change_unmasked", change, now.layer, now.x, causal=False)
     rounding = " " + _("(rounding)") if 0 < causal < 1e-3 * bare else ""
     st.markdown(
         _(

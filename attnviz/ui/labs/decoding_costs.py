@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import streamlit as st
 
 from attnviz.figures.charts import Scale, Series, lines
-from attnviz.labs.decoding import Sizes, cost, total
+from attnviz.labs.decoding_costs import bytes_by_step, cost, multiplications_by_step, total
+from attnviz.labs.heads_shared import counts
+from attnviz.labs.sizes import Sizes
 from attnviz.locale import _
 from attnviz.ui import headings, labs, small_table, state
 from attnviz.ui.board import current_theme
@@ -32,7 +34,9 @@ def show(sizes: Sizes, t: int, n: int) -> None:
     with st.container(horizontal=True, gap="medium"):
         with st.container(width="content"):
             _numbers(sizes, t)
-        charts = once("costs", (sizes, n, current_theme(), state.language()), lambda: _curves(sizes, n))
+        curves = once("cost_curves", (sizes, n), lambda: _curves(sizes, n))
+        _record(sizes, n, curves)
+        charts = once("costs", (sizes, n, current_theme(), state.language()), lambda: _charts(sizes.n_heads, curves))
         for key, chart in charts.items():
             labs.chart(f"cost-{key}", *chart)
     st.caption(_("Without the cache each step runs all tokens so far again: the next layer needs all their rows."))
@@ -49,7 +53,8 @@ def _numbers(sizes: Sizes, t: int) -> None:
     ]
     columns = []
     for cached in (True, False):
-        one, all_ = cost(sizes, t, cached=cached), total(sizes, t, cached=cached)
+        one = labs.ran(_named("step", cached), cost, sizes, t, cached=cached)
+        all_ = labs.ran(_named("steps", cached), total, sizes, t, cached=cached)
         numbers = (one.projected, one.multiplications, all_.multiplications, one.read, all_.read, one.kept)
         columns.append([f"{count:,}" for count in numbers])
     head = _("Step {t}").format(t=t)
@@ -58,23 +63,43 @@ def _numbers(sizes: Sizes, t: int) -> None:
     )
 
 
-def _curves(sizes: Sizes, n: int) -> dict[str, Chart]:
+def _named(what: str, cached: bool) -> str:
+    """What a cost is called in a program."""
+    return f"{what}_with_cache" if cached else f"{what}_without"
+
+
+class Curves(NamedTuple):
+    """The numbers of both charts, against the tokens so far."""
+
+    multiplications: dict[bool, list[int]]  # with the cache, and without
+    kept: dict[int, list[int]]  # bytes, by the number of key-value heads
+
+
+def _curves(sizes: Sizes, n: int) -> Curves:
+    return Curves(
+        {cached: multiplications_by_step(sizes, n, cached=cached) for cached in (True, False)},
+        {n_kv: bytes_by_step(sizes._replace(n_kv_heads=n_kv), n) for n_kv in counts(sizes.n_heads)},
+    )
+
+
+def _record(sizes: Sizes, n: int, curves: Curves) -> None:
+    for cached, made in curves.multiplications.items():
+        labs.made(_named("multiplications", cached), made, multiplications_by_step, sizes, n, cached=cached)
+    for n_kv, made in curves.kept.items():
+        labs.made(f"bytes_{n_kv}_kv_heads", made, bytes_by_step, sizes._replace(n_kv_heads=n_kv), n)
+
+
+def _charts(h: int, curves: Curves) -> dict[str, Chart]:
     """Make both charts; they say the same at every step, and stand still while the reader steps."""
-    h = sizes.n_heads
-    shared = [n_kv for n_kv in range(h, 0, -1) if h % n_kv == 0]
-    multiplications = {
-        words: [cost(sizes, t, cached=cached).multiplications for t in range(1, n + 1)]
-        for words, cached in ((_("with cache"), True), (_("without"), False))
-    }
-    kept = {
-        _("key-value heads: {n}").format(n=n_kv) if h > 1 else _("bytes"): [
-            cost(sizes._replace(n_kv_heads=n_kv), t, cached=True).kept for t in range(1, n + 1)
-        ]
-        for n_kv in shared
-    }
+    words = {True: _("with cache"), False: _("without")}
+    bytes_ = {_("key-value heads: {n}").format(n=n) if h > 1 else _("bytes"): made for n, made in curves.kept.items()}
     return {
-        "multiplications": _lines(multiplications, "us", _("multiplications in a step")),
-        "bytes": _lines(kept, "dkbh", _("bytes of the cache")),
+        "multiplications": _lines(
+            {words[cached]: made for cached, made in curves.multiplications.items()},
+            "us",
+            _("multiplications in a step"),
+        ),
+        "bytes": _lines(bytes_, "dkbh", _("bytes of the cache")),
     }
 
 

@@ -8,14 +8,23 @@ from torch import Tensor
 
 from attnviz.core.einsum import parse
 from attnviz.figures.text import markdown
-from attnviz.labs.equations import EquationError, Problem, SizesError, own_tensors, pose, read_index, result, tidy
+from attnviz.labs.equations import (
+    EquationError,
+    Problem,
+    SizesError,
+    own_tensors,
+    pose,
+    read_index,
+    result,
+    tidy,
+)
 from attnviz.letters import LETTERS, relabel
 from attnviz.limits import TEXTS
 from attnviz.locale import _
 from attnviz.ui import headings, labs, state, widgets
 from attnviz.ui.compute import Computed
 from attnviz.ui.controls import LIVE
-from attnviz.ui.labs import einsum_letters, einsum_maps, einsum_terms, einsum_words
+from attnviz.ui.labs import einsum_home, einsum_letters, einsum_maps, einsum_terms, einsum_words
 from attnviz.ui.questions import Question, ask, progress
 
 # The design's four; two as people meet them; and what else letters can say.
@@ -54,7 +63,7 @@ def _work(computed: Computed, place: DeltaGenerator | None) -> None:
     einsum_words.say_letters(problem)
     einsum_words.say_lit(problem, letters)
     einsum_words.say_operands(computed, problem)
-    drawn = einsum_maps.show(computed, problem, found, index, letters)
+    connect = einsum_maps.show(computed, problem, found, index, letters)
     if place is not None:
         place.markdown(_answer(computed, problem, found))
     loop, terms = st.columns(2, gap="medium")
@@ -70,7 +79,7 @@ def _work(computed: Computed, place: DeltaGenerator | None) -> None:
         einsum_terms.choose(problem, index, letters)
         tokens = einsum_maps.tokens_of(computed, problem, dict(zip(problem.equation.output, index, strict=True)))
         einsum_terms.show_element(problem, found, index, einsum_terms.written_out(problem, index), tokens)
-    drawn()
+    connect()
 
 
 def _pose(computed: Computed) -> tuple[Problem | None, Tensor | None, EquationError | SizesError | None]:
@@ -79,18 +88,21 @@ def _pose(computed: Computed) -> tuple[Problem | None, Tensor | None, EquationEr
     assert run.trace is not None
     if not tidy(lab.equation):
         return None, None, None
+    own = own_tensors(run.x, run.w_q, run.w_k, run.w_v, run.trace)
     try:
         problem = pose(
             lab.equation,
             lab.sizes,
-            own_tensors(run.x, run.w_q, run.w_k, run.w_v, run.trace),
+            own,
             {"b": view.b, "h": view.h},
             letters={theirs: ours for ours, theirs in LETTERS[view.letters].items()},
             seed=computed.experiment.seed,
         )
     except (EquationError, SizesError) as error:
         return None, None, error
-    return problem, result(problem), None
+    found = result(problem)
+    einsum_home.record(computed, problem, own, found)
+    return problem, found, None
 
 
 def _index(computed: Computed, problem: Problem, found: Tensor) -> tuple[tuple[int, ...], bool]:

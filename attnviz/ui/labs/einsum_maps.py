@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 from torch import Tensor
 
-from attnviz.experiment import to_query
 from attnviz.figures.map_places import plain
 from attnviz.figures.maps import Axis, Map, sentence, specify
 from attnviz.figures.text import html, visible, width
@@ -26,9 +25,6 @@ from attnviz.ui.board import CONFIG, windows
 from attnviz.ui.chart import Specified
 from attnviz.ui.compute import Computed
 from attnviz.ui.labs.einsum_letters import Letters, called, mark, shape
-
-if TYPE_CHECKING:
-    pass
 
 KEY = "maps-einsum"
 OPERANDS = 6  # that are drawn
@@ -52,22 +48,29 @@ def show(
     if any(len(words) > TOKENS_SHOWN for words in tokens.values()):
         windows(computed)
     parts = _parts(problem, found, at, tokens, letters)
-    spec, panels = specify([part.map for part in parts], computed.view, letters.theme)
-    for part, panel in zip(parts, panels, strict=True):
-        _letter(spec["layout"], panel["axis"], part, problem, letters)
-        panel["symbol"] = plain(part.map.title).partition(" ")[0]
+    spec, panels = _specified(computed, problem, parts, letters)
     whole = spec["layout"]["width"]
     with st.container(key=KEY, width=whole):
         alt = " ".join(sentence(part.map) for part in parts)
         st.plotly_chart(Specified(spec), width=whole, theme=None, key=f"chart-{KEY}", config=CONFIG, alt=alt)
-    labs.tables(KEY, [(plain(part.map.title), partial(labs.frame, part.map)) for part in parts])
+    labs.keep(KEY, [part.map for part in parts], panels, lambda: _specified(computed, problem, parts, letters)[0])
     if len(problem.operands) > OPERANDS:
         st.caption(_("Of {n} operands the first {shown} are drawn.").format(n=len(problem.operands), shown=OPERANDS))
     long = [letter for letter, n in problem.sizes.items() if n > CELLS and letter not in tokens]
     if long:
         words = _("Of {letters} the first {shown} places are drawn.")
         st.caption(words.format(letters=", ".join(f"`{called(letter)}`" for letter in long), shown=CELLS))
-    return partial(_connect, {"key": KEY, "panels": panels}, parts, problem, at, tokens, letters)
+    return partial(_connect, computed, {"key": KEY, "panels": panels}, parts, problem, at, tokens, letters)
+
+
+def _specified(
+    computed: Computed, problem: Problem, parts: list[Part], letters: Letters
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    spec, panels = specify([part.map for part in parts], computed.view, letters.theme)
+    for part, panel in zip(parts, panels, strict=True):
+        _letter(spec["layout"], panel["axis"], part, problem, letters)
+        panel["symbol"] = plain(part.map.title).partition(" ")[0]
+    return spec, panels
 
 
 def tokens_of(computed: Computed, problem: Problem, at: dict[str, int]) -> dict[str, tuple[str, ...]]:
@@ -139,6 +142,7 @@ def _role(letter: str) -> str:
 
 
 def _connect(
+    computed: Computed,
     chart: dict[str, Any],
     parts: list[Part],
     problem: Problem,
@@ -167,4 +171,4 @@ def _connect(
         moved = at | {part.rows: int(cell["row"]), part.columns: int(cell["col"])}
         state.set_lab(at=", ".join(str(moved[letter] + 1) for letter in problem.equation.output))
 
-    bridge.connect([chart], spec, to_query(state.experiment(), state.view()), on_cell_change=clicked)
+    labs.tie(computed, [chart], spec, clicked)

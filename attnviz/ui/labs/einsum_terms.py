@@ -7,12 +7,13 @@ import math
 import streamlit as st
 from torch import Tensor
 
-from attnviz.core.einsum import Element, element
+from attnviz.core.einsum_terms import Element, unrolled
 from attnviz.figures.text import MINUS, SUBSCRIPTS, markdown, number, visible
 from attnviz.labs.equations import MAX_RUN, Problem, check
 from attnviz.limits import TERMS_SHOWN
 from attnviz.locale import _, n_
-from attnviz.ui import small_table, state
+from attnviz.ui import labs, small_table, state
+from attnviz.ui.labs.einsum_home import record_loop
 from attnviz.ui.labs.einsum_letters import Letters, called
 
 TERMS_SENT = 500  # terms that a table holds at most
@@ -44,7 +45,10 @@ def _move(problem: Problem, index: tuple[int, ...]) -> None:
 
 def written_out(problem: Problem, index: tuple[int, ...]) -> Element:
     """Return the terms of one element of the result."""
-    return element(problem.equation, problem.operands, index, max_terms=problem.terms)
+    at = dict(zip(problem.equation.output, index, strict=True))
+    sizes = {letter: problem.sizes[letter] for letter in problem.equation.summed}
+    letters = ["".join(axes) if max(map(len, axes), default=1) == 1 else axes for axes in problem.equation.operands]
+    return labs.ran("terms", unrolled, list(problem.operands), letters, at, sizes)
 
 
 def cell(problem: Problem, index: tuple[int, ...]) -> str:
@@ -120,7 +124,8 @@ def say_check(problem: Problem, found: Tensor, index: tuple[int, ...], asked: tu
         st.session_state["_einsum"] = kept
     checked = kept[1]
     apart = f"{checked.difference:.1e}" if checked.difference else "0"
-    if not checked.elements:
+    record_loop(problem, found, checked)
+    if checked.looped is not None:
         words = n_(
             "This loop has just run, {n} step: its largest difference from torch.einsum is {difference}.",
             "This loop has just run, {n} steps: its largest difference from torch.einsum is {difference}.",

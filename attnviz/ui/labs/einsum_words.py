@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from torch import Tensor
 
-from attnviz.core.einsum import Element
+from attnviz.core.einsum_terms import Element
 from attnviz.figures.text import markdown
 from attnviz.labs.equations import EquationError, Problem, SizesError
 from attnviz.letters import relabel

@@ -2,66 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NamedTuple
-
 import streamlit as st
 from torch import Tensor
 
 from attnviz.core.attention import project
-from attnviz.experiment import Experiment, Run
 from attnviz.figures.maps import Axis
 from attnviz.figures.text import markdown, number
 from attnviz.labs.heads import apart, by_view, came_from, cut, one_by_one, one_einsum
 from attnviz.letters import relabel
-from attnviz.limits import LIMITS
 from attnviz.locale import _, n_
 from attnviz.ui import board, headings, labs, small_table, state
-from attnviz.ui.compute import Computed, kept
+from attnviz.ui.compute import Computed
+from attnviz.ui.labs.heads_layer import Heads, of
 from attnviz.ui.labs.roles import rounded, titled, words_of
 from attnviz.ui.questions import Question, ask, progress
 
-MANY = int(LIMITS["n_heads"].high)  # heads of the page where the reader has one
-
-
-class Heads(NamedTuple):
-    """The layer of the page, for the tokens of the chosen sequence: the reader's own, or a wider one."""
-
-    experiment: Experiment  # what its sizes are
-    run: Run
-    b: int  # the chosen sequence in that run
-    n: int  # its tokens, without padding
-    h: int  # the chosen head
-
-
-def of(computed: Computed, *, own_keys: bool = False) -> Heads:
-    """Return the reader's layer; where it has one head, the same with MANY.
-
-    own_keys: where its query heads share key-value heads, the same with one for each. Heads that are added have their
-    numbers from the same seed, and the reader's own stand before them.
-    """
-    e, b = computed.experiment, computed.view.b
-    n = computed.run.lengths[b]
-    if e.n_heads > 1 and not (own_keys and grouped(e)):
-        return Heads(e, computed.run, b, n, computed.view.h)
-    wide = replace(_of_sequence(e, b), n_heads=e.n_heads if e.n_heads > 1 else MANY, n_kv_heads=None)
-    return Heads(wide, kept("heads", wide), 0, n, min(state.view().h, wide.n_heads - 1))
-
-
-def grouped(e: Experiment) -> bool:
-    """Say whether query heads share key-value heads."""
-    return e.n_kv_heads not in (None, e.n_heads)
-
-
-def _of_sequence(e: Experiment, b: int) -> Experiment:
-    """The experiment of sequence b alone, with what was edited in it: a batch of many heads may be more than fits."""
-    lines = [line for line in e.text.splitlines() if line.strip()]
-    edits: dict[str, Any] = {
-        name: tuple(((0, *index[1:]), value) for index, value in cells if index[0] == b) or None
-        for name, cells in e.edits.items()
-        if name in ("x", "q", "k", "v")
-    }
-    return replace(e, text=lines[b], **edits)
+# The ways to split, by what a program calls the queries that they make.
+WAYS = {"queries_cut": cut, "queries_by_einsum": one_einsum, "queries_one_by_one": one_by_one}
 
 
 def note(computed: Computed, heads: Heads) -> None:
@@ -93,9 +50,10 @@ def show_split(computed: Computed) -> None:
     progress(19)
     heads = of(computed)
     x, w_q, h = heads.run.x[heads.b : heads.b + 1, : heads.n], heads.run.w_q, heads.experiment.n_heads
-    ways = [way(x, w_q, h) for way in (cut, one_einsum, one_by_one)]  # (b, h, s, k) each
+    ways = [labs.ran(name, way, x, w_q, h) for name, way in WAYS.items()]  # (b, h, s, k) each
     _ask(computed, heads, ways)
-    _maps(computed, ways, by_view(project(x, w_q), h))
+    projected = labs.ran("projected", project, x, w_q)
+    _maps(computed, ways, labs.ran("viewed", by_view, projected, h))
 
 
 @labs.part(connects=True)
@@ -108,7 +66,7 @@ def _maps(computed: Computed, ways: list[Tensor], wrong: Tensor) -> None:
     note(computed, heads)
     board.windows(computed)
     headings.title(_("The queries of head {h}, made in three ways, and by mistake").format(h=heads.h + 1))
-    pieces = came_from(heads.n, heads.experiment.n_heads)[heads.h].tolist()  # of each row the token
+    pieces = labs.ran("pieces", came_from, heads.n, heads.experiment.n_heads)[heads.h].tolist()  # of each row the token
     words = words_of(computed)
     rows, cut_rows, columns = Axis("s", words), _pieces(words, pieces), Axis("k")
     names = {"cut": _("Q, cut"), "einsum": _("Q, one einsum"), "own": _("Q, own matrix")}
@@ -118,7 +76,8 @@ def _maps(computed: Computed, ways: list[Tensor], wrong: Tensor) -> None:
     ]
     maps.append(titled(computed, "view", _("Q, view alone"), "", wrong[0, heads.h], cut_rows, columns))
     chart = labs.maps(computed, "maps-split", maps)
-    _say_mistake(computed, heads, pieces, apart(ways[0][0, heads.h], wrong[0, heads.h]))
+    gap = labs.ran("mistaken_by", apart, ways[0][0, heads.h], wrong[0, heads.h])
+    _say_mistake(computed, heads, pieces, gap)
     labs.connect(computed, [chart], in_part=True)
 
 
@@ -166,7 +125,9 @@ def _ask(computed: Computed, heads: Heads, ways: list[Tensor]) -> None:
     )
     if place is None:
         return
-    gap = max(apart(ways[0], other) for other in ways[1:])
+    names = ("einsum_differs", "one_by_one_differs")
+    gaps = [labs.ran(name, apart, ways[0], other) for name, other in zip(names, ways[1:], strict=True)]
+    gap = max(gaps)
     with place:
         st.markdown(
             _(
@@ -193,6 +154,6 @@ def _ask(computed: Computed, heads: Heads, ways: list[Tensor]) -> None:
                     f"`torch.einsum('{equation}', X, W_Q.view(m, h, k))`",
                     "`torch.stack([X @ W_Q[:, i*k:(i+1)*k] for i in range(h)], 1)`",
                 ],
-                _("differs from the first by"): ["0", *(rounded(apart(ways[0], other)) for other in ways[1:])],
+                _("differs from the first by"): ["0", *map(rounded, gaps)],
             }
         )

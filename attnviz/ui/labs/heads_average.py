@@ -20,7 +20,8 @@ from attnviz.locale import _
 from attnviz.ui import board, headings, labs, state
 from attnviz.ui.board import current_theme
 from attnviz.ui.compute import Computed
-from attnviz.ui.labs.heads import Heads, note, of
+from attnviz.ui.labs.heads import note
+from attnviz.ui.labs.heads_layer import Heads, of, trace
 from attnviz.ui.labs.roles import choose, chosen, quoted, words_of
 from attnviz.ui.questions import Question, ask, progress
 
@@ -35,13 +36,11 @@ def show(computed: Computed) -> None:
     """Draw the part."""
     progress(23)
     heads = of(computed)
-    trace = heads.run.trace
-    assert trace is not None
-    weights, s = trace.weights[heads.b, :, : heads.n, : heads.n], chosen(computed)[0]  # (h, s, u)
+    layer, s = trace(computed, heads), chosen(computed)[0]
     place = _ask(heads)
     note(computed, heads)
     board.windows(computed)
-    charts = [_two(computed, heads, place), _all(computed, heads, weights, s)]
+    charts = [_two(computed, layer.masked[heads.h], place), _all(computed, heads, layer.weights, s)]
     labs.connect(computed, charts, selected={"name": "mean", "row": s, "col": computed.view.u})
 
 
@@ -66,10 +65,10 @@ def _ask(heads: Heads) -> DeltaGenerator | None:
 def _answer(words: tuple[str, ...], two: Opposite, s: int) -> str:
     """Return the answer from row s of the two heads and their mean, in Markdown."""
     n_seen = int((two.mean[s] > 0).sum())
-    rows = torch.stack(two)[:, s]  # (3, u)
-    effects = [number(tokens, 2) for tokens in effective_tokens(rows).tolist()]
-    nats = [number(value, 4) for value in entropy(rows).tolist()]
-    sharp = opposite(torch.tensor([[1.0, 0.0]]), SHARP)
+    rows = labs.ran("opposed_rows", torch.stack, two)[:, s]  # (3, u)
+    effects = [number(tokens, 2) for tokens in labs.ran("opposed_tokens", effective_tokens, rows).tolist()]
+    nats = [number(value, 4) for value in labs.ran("opposed_nats", entropy, rows).tolist()]
+    sharp = labs.ran("sharp", opposite, torch.tensor([[1.0, 0.0]]), SHARP)
     said = _(
         "Heads A and B are made of your scores: A prefers the half of a row's keys with the higher ones, B the other "
         "half. In row {token} A reads {a} tokens in effect (e to its entropy {nats_a}), B {b} ({nats_b}), and their "
@@ -98,14 +97,12 @@ def _row(row: Tensor) -> str:
 
 
 @labs.part("sharpness")
-def _two(computed: Computed, heads: Heads, place: DeltaGenerator | None) -> dict[str, Any]:
-    """Draw the two opposite heads and their mean; the answer is of them."""
+def _two(computed: Computed, masked: Tensor, place: DeltaGenerator | None) -> dict[str, Any]:
+    """Draw the two opposite heads of masked scores (s, u) and their mean; the answer is of them."""
     limit = LIMITS["sharpness"]
     bound = state.of_lab("sharpness")
     st.slider(_("Sharpness of A and B"), limit.low, limit.high, step=limit.step, width=260, **bound)
-    assert heads.run.trace is not None
-    masked = heads.run.trace.masked[heads.b, heads.h, : heads.n, : heads.n]  # (s, u)
-    words, two = words_of(computed), opposite(masked, computed.view.lab.sharpness)
+    words, two = words_of(computed), labs.ran("opposed", opposite, masked, computed.view.lab.sharpness)
     tokens = (Axis("s", words), Axis("u", words))
     titles = [_("head A"), _("head B"), _("mean of A and B")]
     made = labs.maps(
@@ -124,9 +121,10 @@ def _two(computed: Computed, heads: Heads, place: DeltaGenerator | None) -> dict
 def _all(computed: Computed, heads: Heads, weights: Tensor, s: int) -> dict[str, Any]:
     """Draw a head and the mean of all heads (h, s, u), and how much each reads."""
     n, words = len(weights), words_of(computed)
-    mean = averaged(weights)
+    mean = labs.ran("mean", averaged, weights)
     tokens = (Axis("s", words), Axis("u", words))
-    effects = effective_tokens(torch.cat([weights[:, s], mean[s : s + 1]])).tolist()
+    rows = labs.ran("rows", torch.cat, [weights[:, s], mean[s : s + 1]])  # (h + 1, u)
+    effects = labs.ran("tokens_read", effective_tokens, rows).tolist()
     headings.title(_("The {n} heads of the layer, and their mean").format(n=n))
     choose(computed, "s")
     st.markdown(_said(quoted(words, s), effects))

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
-from torch import Tensor
 
 from attnviz.core.attention import AttentionTrace
 from attnviz.figures.text import number
-from attnviz.labs.heads_shared import cache_bytes, counts, moved
-from attnviz.labs.sizes import Sizes, costs
+from attnviz.labs.heads_shared import cache_bytes, counts, heads_apart, moved, score_multiplications
+from attnviz.labs.sizes import Sizes
 from attnviz.locale import _
-from attnviz.ui import small_table
-from attnviz.ui.labs.heads import Heads, tokens
+from attnviz.ui import labs, small_table
+from attnviz.ui.labs.heads import tokens
+from attnviz.ui.labs.heads_layer import Heads
 from attnviz.ui.questions import Question, ask
 
 LONG = 4096  # tokens of a longer text, for the bytes
 Run = Callable[[int, str], AttentionTrace]  # of how many key-value heads remain, and how they are made
 
 
-def question(heads: Heads, run: Run, how: str) -> None:
-    """Ask why heads share; the reason comes with a table of every number of key-value heads."""
+def question(heads: Heads, run: Run, how: str) -> bool:
+    """Ask why heads share; the reason comes with a table of every number of key-value heads. Say whether it stands."""
     e = heads.experiment
     place = ask(
         Question(
@@ -39,11 +39,16 @@ def question(heads: Heads, run: Run, how: str) -> None:
         )
     )
     if place is None:
-        return
-    sizes = {n: Sizes(e.d_model, e.d_k, e.d_v, e.n_heads, n) for n in counts(e.n_heads)}
+        return False
+    all_own = labs.ran("sizes", Sizes, e.d_model, e.d_k, e.d_v, n_heads=e.n_heads, n_kv_heads=e.n_heads)
+    sizes = {n: all_own._replace(n_kv_heads=n) for n in counts(e.n_heads)}
     traces = {n: run(n, how) for n in sizes}
-    one, all_ = sizes[1], sizes[e.n_heads]
-    changes = {n: moved(traces[e.n_heads], trace) for n, trace in traces.items()}
+    times = {
+        n: labs.ran(f"multiplications_{n}_kv_heads", score_multiplications, sizes[n], heads.n) for n in (e.n_heads, 1)
+    }
+    changes = {n: labs.ran(f"moved_{n}", moved, traces[e.n_heads], trace) for n, trace in traces.items()}
+    short = {n: labs.ran(f"bytes_{n}_kv_heads", cache_bytes, x, heads.n) for n, x in sizes.items()}
+    long = {n: labs.ran(f"bytes_{n}_kv_heads_long", cache_bytes, x, LONG) for n, x in sizes.items()}
     with place:
         st.markdown(
             _(
@@ -55,29 +60,28 @@ def question(heads: Heads, run: Run, how: str) -> None:
                 tokens=tokens(heads.n),
                 many=tokens(LONG),
                 h=e.n_heads,
-                one=f"{cache_bytes(one, heads.n):,}",
-                all=f"{cache_bytes(all_, heads.n):,}",
-                one_long=f"{cache_bytes(one, LONG):,}",
-                all_long=f"{cache_bytes(all_, LONG):,}",
+                one=f"{short[1]:,}",
+                all=f"{short[e.n_heads]:,}",
+                one_long=f"{long[1]:,}",
+                all_long=f"{long[e.n_heads]:,}",
                 mean=number(changes[1].mean, 4),
                 most=number(changes[1].most, 4),
-                times=f"{_times(all_, heads.n):,}",
-                times_one=f"{_times(one, heads.n):,}",
-                apart=number(_spread(traces[1].weights), 4),
+                times=f"{times[e.n_heads]:,}",
+                times_one=f"{times[1]:,}",
+                apart=number(labs.ran("heads_differ", heads_apart, traces[1].weights), 4),
             )
         )
         small_table.show(
             {
                 _("key-value heads"): [f"{n}, {kind(e.n_heads, n)}" for n in sizes],
                 _("rows of the cache that remain"): [_remain(e.n_heads, n, how) for n in sizes],
-                _("bytes, {tokens}").format(tokens=tokens(heads.n)): [
-                    f"{cache_bytes(x, heads.n):,}" for x in sizes.values()
-                ],
-                _("bytes, {tokens}").format(tokens=tokens(LONG)): [f"{cache_bytes(x, LONG):,}" for x in sizes.values()],
+                _("bytes, {tokens}").format(tokens=tokens(heads.n)): [f"{b:,}" for b in short.values()],
+                _("bytes, {tokens}").format(tokens=tokens(LONG)): [f"{b:,}" for b in long.values()],
                 _("mean change of a weight"): [number(change.mean, 4) for change in changes.values()],
                 _("largest change"): [number(change.most, 4) for change in changes.values()],
             }
         )
+    return True
 
 
 def labels(n_heads: int, n_kv: int, how: str) -> tuple[str, ...]:
@@ -92,15 +96,6 @@ def kind(n_heads: int, n_kv: int) -> str:
     if n_kv == n_heads:
         return _("multi-head (MHA)")
     return _("multi-query (MQA)") if n_kv == 1 else _("grouped-query (GQA)")
-
-
-def _times(sizes: Sizes, n: int) -> int:
-    return next(cost.multiplications for cost in costs(sizes, n) if cost.step == "scores")
-
-
-def _spread(weights: Tensor) -> float:
-    """The largest difference between two heads' weights (h, s, u) in one cell."""
-    return float((weights.amax(0) - weights.amin(0)).max())
 
 
 def _remain(n_heads: int, n_kv: int, how: str) -> str:

@@ -64,7 +64,9 @@ def _second(e: Experiment, typed: str) -> Experiment:
 
 def _attend(e: Experiment, run: Run, second: Run, b: int, n: int) -> AttentionTrace:
     """Let the n tokens of sequence b read the second text."""
-    return cross(
+    return labs.ran(
+        "crossed",
+        cross,
         run.x[b, :n],
         second.x[0],
         w_q=run.w_q,

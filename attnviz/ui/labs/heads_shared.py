@@ -6,6 +6,7 @@ from functools import cache, partial
 from typing import Any
 
 import streamlit as st
+import torch
 
 from attnviz.core.attention import AttentionTrace
 from attnviz.figures.maps import Axis, Map
@@ -16,8 +17,9 @@ from attnviz.locale import _
 from attnviz.ui import board, labs, state
 from attnviz.ui.compute import Computed
 from attnviz.ui.labs import heads_costs
-from attnviz.ui.labs.heads import Heads, grouped, note, of
+from attnviz.ui.labs.heads import note
 from attnviz.ui.labs.heads_costs import Run
+from attnviz.ui.labs.heads_layer import Heads, grouped, mask, of, trace
 from attnviz.ui.labs.roles import words_of
 from attnviz.ui.questions import progress
 
@@ -27,11 +29,11 @@ def show(computed: Computed) -> None:
     """Draw the part."""
     progress(26)
     heads = of(computed, own_keys=True)
-    run = _runs(computed, heads)
-    heads_costs.question(heads, run, computed.view.lab.shared_by)
+    run, kept = _runs(computed, heads)
+    answered = heads_costs.question(heads, run, computed.view.lab.shared_by)
     note(computed, heads)
     board.windows(computed)
-    _maps(computed, heads, run)
+    _maps(computed, heads, kept if answered else run)
 
 
 @labs.part("kv_heads", connects=True)
@@ -46,6 +48,7 @@ def _maps(computed: Computed, heads: Heads, run: Run) -> None:
     h, words = heads.h, words_of(computed)
     s, u = Axis("s", words), Axis("u", words)
     group = h * n_kv // n_heads
+    change = labs.ran("change", torch.sub, now.weights[h], own.weights[h])
     chart = labs.maps(
         computed,
         "maps-shared",
@@ -53,14 +56,14 @@ def _maps(computed: Computed, heads: Heads, run: Run) -> None:
             Map(
                 "reads",
                 bold(_("who reads which")),
-                reads(n_heads, n_kv),
+                labs.ran("who_reads", reads, n_heads, n_kv),
                 Axis("h", (), _("query head")),
                 Axis("", labels, _("key-value head")),
                 scale="truth",
             ),
             Map("own", _titled("a", _("own keys")), own.weights[h], s, u, scale="share"),
             Map("shared", _titled("a′", _("shared keys")), now.weights[h], s, u, scale="share"),
-            Map("change", "<b>a′ − a</b>", now.weights[h] - own.weights[h], s, u, scale="difference"),
+            Map("change", "<b>a′ − a</b>", change, s, u, scale="difference"),
         ],
         bars={"truth": _("1: reads it")},
     )
@@ -73,17 +76,24 @@ def _maps(computed: Computed, heads: Heads, run: Run) -> None:
     )
 
 
-def _runs(computed: Computed, heads: Heads) -> Run:
-    """Return shared() of the layer, each result of which is kept for this run of the page."""
-    trace, mask = heads.run.trace, heads.run.mask
-    assert trace is not None
-    query, key, value = (tensor[heads.b, :, : heads.n] for tensor in trace[:3])  # (h, s, k), (h, u, k), (h, u, d)
+def _runs(computed: Computed, heads: Heads) -> tuple[Run, Run]:
+    """Return shared() of the layer, each result of which is kept for this run of the page; the first also records it.
+
+    A name that the answer recorded is not the part's to record, which would forget it when it runs again.
+    """
+    query, key, value, *_steps = trace(computed, heads)  # (h, s, k), (h, u, k), (h, u, d)
     if grouped(computed.experiment):
         n_kv = computed.experiment.n_kv_heads or 1
-        key, value = to_front(key, n_kv), to_front(value, n_kv)
-    if mask is not None:
-        mask = mask[heads.b, :, : heads.n, : heads.n]
-    return cache(partial(shared, query, key, value, mask=mask, scale=heads.run.scale))
+        key = labs.ran("keys_in_front", to_front, key, n_kv)
+        value = labs.ran("values_in_front", to_front, value, n_kv)
+    given: dict[str, Any] = {"mask": mask(computed, heads), "scale": heads.run.scale}
+    kept = cache(partial(shared, query, key, value, **given))
+
+    def run(n_kv_heads: int, how: str) -> AttentionTrace:
+        made = kept(n_kv_heads, how)
+        return labs.made(f"kv_heads_{n_kv_heads}", made, shared, query, key, value, n_kv_heads, how, **given)
+
+    return run, kept
 
 
 def _look(cell: dict[str, Any]) -> None:
@@ -132,8 +142,8 @@ def _say(heads: Heads, own: AttentionTrace, now: AttentionTrace, how: str) -> No
             first=h // size * size + 1,
             last=h // size * size + size,
             h=h + 1,
-            mean=number(float(moved(own, now).by_head[h]), 4),
-            most=number(apart(now.weights[h], own.weights[h]), 4),
+            mean=number(float(labs.ran("movement", moved, own, now).by_head[h]), 4),
+            most=number(labs.ran("moved_most", apart, now.weights[h], own.weights[h]), 4),
         )
     )
 

@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 import streamlit as st
+import torch
 
 from attnviz.fields import CHOICES
 from attnviz.figures.maps import Axis, Map
 from attnviz.figures.text import MINUS, number
-from attnviz.labs.masks import Hidden, hide, leak, renormalised
+from attnviz.labs.masks import Hidden, hide, leak, leaks_of, renormalised
+from attnviz.labs.positions import largest
 from attnviz.letters import relabel
 from attnviz.locale import _
 from attnviz.ui import board, labs, painter, state
@@ -92,7 +94,8 @@ def _value(computed: Computed, study: Study) -> list[dict[str, Any]]:
             help=_("After the softmax there are no scores any more: hidden weights are multiplied by 0."),
             **state.of_lab("hidden_value"),
         )
-    found = hide(study.scaled, study.value, study.mask, hidden=float(lab.hidden_value), after=after)
+    value = float(lab.hidden_value)
+    found = labs.ran("with_mask", hide, study.scaled, study.value, study.mask, hidden=value, after=after)
     titles = ("S", _("a, times the mask")) if after else (_("S, masked"), "a")
     chart = labs.maps(
         computed,
@@ -111,7 +114,8 @@ def _what_leaks(study: Study, found: Hidden) -> str:
     leaks = leak(found.weights, study.mask)
     if leaks is None:
         return ""
-    sums = found.weights.sum(-1)
+    labs.made("leaked", leaks, leak, found.weights, study.mask)
+    sums = labs.ran("row_sums", torch.sum, found.weights, -1)
     words = [
         _("What leaks: hidden cells hold {total} of {whole} of all attention.").format(
             total=f"**{share(leaks.total)}**", whole=number(float(sums.sum()), 4)
@@ -133,8 +137,8 @@ def _what_leaks(study: Study, found: Hidden) -> str:
 
 def _why_infinite(study: Study) -> str:
     words = _("A score of 0 is a score like any other: exp(0) = 1, and the key takes part in the softmax.")
-    weights = hide(study.scaled, study.value, study.mask, hidden=0.0).weights
-    leaks = leak(weights, study.mask)
+    weights = labs.ran("with_zero", hide, study.scaled, study.value, study.mask, hidden=0.0).weights
+    leaks = labs.ran("leaked_with_zero", leak, weights, study.mask)
     if leaks is not None and leaks.above is not None:
         s, hidden, seen = leaks.above
         words += " " + _(
@@ -153,9 +157,9 @@ def _leaks(study: Study) -> str:
     """A table in Markdown: what leaks with each value."""
     heads = (_("hidden score"), _("largest weight on a hidden key"), _("all hidden keys together, out of {n}"))
     lines = ["|".join(heads), "---:|---:|---:"]
-    for code in CHOICES["hidden_value"]:
-        found = hide(study.scaled, study.value, study.mask, hidden=float(code))
-        leaks = leak(found.weights, study.mask)
+    codes = CHOICES["hidden_value"]
+    found = labs.ran("leaks", leaks_of, study.scaled, study.value, study.mask, [*map(float, codes)])
+    for code, leaks in zip(codes, found, strict=True):
         most, total = (leaks.largest, leaks.total) if leaks else (0.0, 0.0)
         lines.append(f"{_minus(code)}|{share(most)}|{share(total)}")
     return "\n".join(lines).format(n=len(study.mask))
@@ -179,10 +183,10 @@ def _when(computed: Computed, study: Study) -> list[dict[str, Any]]:
     )
     if place is None:
         return []
-    before = hide(study.scaled, study.value, study.mask).weights
-    after = hide(study.scaled, study.value, study.mask, after=True).weights
-    again = renormalised(after)
-    sums = after.sum(-1)
+    before = labs.ran("before_softmax", hide, study.scaled, study.value, study.mask).weights
+    after = labs.ran("after_softmax", hide, study.scaled, study.value, study.mask, after=True).weights
+    again = labs.ran("shared_out_anew", renormalised, after)
+    sums = labs.ran("sums_after", torch.sum, after, -1)
     s = int(sums.nan_to_num(math.inf).argmin())
     place.markdown(
         _(
@@ -194,7 +198,7 @@ def _when(computed: Computed, study: Study) -> list[dict[str, Any]]:
             s=study.reader(s),
             lost=number(1 - float(sums[s]), 4),
             low=number(float(sums[s]), 4),
-            difference=share(float((before - again).abs().max())),
+            difference=share(labs.ran("apart", largest, before, again)),
         )
     )
     with place:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from attnviz.core.masks import causal
+from attnviz.core.positions import alibi_slopes
 from attnviz.figures.maps import Axis
 from attnviz.figures.text import MINUS, cut, markdown, number, visible
-from attnviz.ui import painter
+from attnviz.labs.positions import costs
+from attnviz.ui import labs, painter
 from attnviz.ui.compute import Computed
 
 
@@ -40,10 +43,12 @@ def begin(computed: Computed) -> Study:
     group = view.h * trace.value.shape[1] // trace.query.shape[1]
     hides_nothing = bool(mask.all())
     if hides_nothing:
-        mask = causal(*mask.shape)
+        mask = labs.ran("causal_mask", causal, *mask.shape)
     scaled = trace.scaled[view.b, view.h]  # (s, u)
-    if run.bias is not None:
-        scaled = scaled + run.bias[view.h]  # ALiBi comes before the mask
+    if run.bias is not None:  # ALiBi comes before the mask
+        slope = float(alibi_slopes(len(run.bias))[view.h])
+        cost = labs.made("cost", run.bias[view.h], costs, len(scaled), slope)
+        scaled = labs.ran("scaled_with_cost", torch.add, scaled, cost)
     return Study(
         scaled[: len(mask)],
         trace.value[view.b, group],

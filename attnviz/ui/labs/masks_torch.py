@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+import torch
 
 from attnviz.core.masks import causal
 from attnviz.figures.maps import Axis, Map
 from attnviz.figures.text import number
-from attnviz.labs.masks import for_multihead, hide, nowhere
+from attnviz.labs.masks import for_multihead, hide, hide_row, nowhere, on_hidden
 from attnviz.letters import relabel
 from attnviz.limits import DRAWN
 from attnviz.locale import _
@@ -54,12 +55,12 @@ def _nowhere(computed: Computed, study: Study) -> list[dict[str, Any]]:
         return []
     mask = study.mask
     if not empty:
-        mask = mask.clone()
-        mask[s] = False
+        mask = labs.ran("row_hidden", hide_row, mask, s)
         place.caption(_("Your mask has no such row: here {s} reads nothing.").format(s=study.reader(s)))
-    found = nowhere(study.scaled, study.value, mask)
+    found = labs.ran("plain_and_safe", nowhere, study.scaled, study.value, mask)
     row = found.rows[0]
-    finite = hide(study.scaled, study.value, mask, hidden=-10.0).weights[row]  # (u,)
+    finite = labs.ran("with_minus_10", hide, study.scaled, study.value, mask, hidden=-10.0).weights[row]  # (u,)
+    even = labs.ran("most_with_minus_10", torch.max, finite)
     place.markdown(
         _(
             "exp(−∞) is 0 for every key of {s}, so each weight is 0 / 0 = NaN, and so is its output; in training, the "
@@ -70,7 +71,7 @@ def _nowhere(computed: Computed, study: Study) -> list[dict[str, Any]]:
             s=study.reader(row),
             spoiled=found.spoiled,
             numbers=study.value.numel(),
-            even=number(float(finite.max()), 4),
+            even=number(float(even), 4),
         )
     )
     tokens, of_values = (study.rows, study.keys), (study.rows, Axis("d"))
@@ -110,7 +111,7 @@ def _multihead(computed: Computed, study: Study) -> list[dict[str, Any]]:
     )
     mask = painter.chosen(computed)
     if bool(mask.all()):
-        mask = causal(*mask.shape)
+        mask = study.mask if study.stands_in else labs.ran("causal_mask", causal, *mask.shape)
     length, padded = run.lengths[view.b], view.lab.padded
     batch = len(set(run.lengths)) > 1
     lengths = run.lengths if batch else [max(1, n - padded) for n in run.lengths]
@@ -120,7 +121,7 @@ def _multihead(computed: Computed, study: Study) -> list[dict[str, Any]]:
                 "No sequence here is padded. Tokens at the end that are taken for padding: {n} (“Padded keys”, above)."
             ).format(n=length - lengths[0])
         )
-    layer = for_multihead(mask, lengths)
+    layer = labs.ran("for_layer", for_multihead, mask, lengths)
     both = layer.both[view.b, :length]  # (s, u)
     titles = [
         f"<b>attn_mask</b> ({letters['s']}, {letters['u']})",
@@ -142,7 +143,11 @@ def _multihead(computed: Computed, study: Study) -> list[dict[str, Any]]:
     ]
     if place is None:
         return charts
-    meant, turned = (nowhere(study.scaled, study.value, seen) for seen in (~both, both))
+    may_attend = labs.ran("may_attend", torch.logical_not, both)
+    meant, turned = (
+        labs.ran(name, nowhere, study.scaled, study.value, seen)
+        for name, seen in (("as_meant", may_attend), ("wrong_way_round", both))
+    )
     place.markdown(
         _(
             "attn_mask, of shape ({s}, {u}), has a cell for each pair, and holds for all sequences. key_padding_mask, "
@@ -156,9 +161,9 @@ def _multihead(computed: Computed, study: Study) -> list[dict[str, Any]]:
             "means may attend. Handed over the wrong way round, your mask gives {total} of {whole} of all attention to "
             "keys that should be hidden and get {meant}."
         ).format(
-            total=number(float(turned.safe.masked_fill(~both, 0).sum()), 4),
-            whole=number(float(turned.safe.sum()), 4),
-            meant=share(float(meant.safe.masked_fill(~both, 0).sum())),
+            total=number(float(labs.ran("on_hidden_keys", on_hidden, turned.safe, may_attend)), 4),
+            whole=number(float(labs.ran("of_all", torch.sum, turned.safe)), 4),
+            meant=share(float(labs.ran("on_hidden_as_meant", on_hidden, meant.safe, may_attend))),
         )
         + (" " + _("Rows that are then wholly hidden, and NaN: {n}.").format(n=len(turned.rows)) if turned.rows else "")
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from attnviz.figures.charts import Scale, Series, lines
-from attnviz.labs.sizes import Cost, Sizes, costs, dense, split, total
+from attnviz.labs.sizes import LENGTHS, Sizes, compared, growth, split
 from attnviz.limits import LIMITS
 from attnviz.locale import _
 from attnviz.ui import labs, small_table, state
@@ -20,14 +20,13 @@ from attnviz.ui.questions import Question, ask, progress
 if TYPE_CHECKING:
     import pandas as pd
 
-LENGTHS = tuple(2**i for i in range(16))  # 1 to 32,768 tokens
-
 
 @labs.live
 def show(computed: Computed) -> None:
     """Draw the section."""
     e = computed.experiment
-    sizes = Sizes(e.d_model, e.d_k, e.d_v, e.n_heads, e.n_kv_heads or e.n_heads)
+    named = {"d_model": e.d_model, "d_k": e.d_k, "d_v": e.d_v, "n_heads": e.n_heads}
+    sizes = labs.ran("sizes", Sizes, **named, n_kv_heads=e.n_kv_heads or e.n_heads)
     n = computed.run.lengths[computed.view.b]
     progress(1, 2)
     _length(sizes, n, computed.view.lab.length)
@@ -54,6 +53,8 @@ def _length(sizes: Sizes, n: int, length: int) -> None:
         )
     )
     if place is not None:
+        query, *_others = labs.ran(f"costs_at_{n}", compared, sizes, n)
+        *_more_steps, more, more_dense = labs.ran("costs_at_1000", compared, sizes, 1000)
         place.markdown(
             _(
                 "W_Q has d_model × heads × d_k = {m} × {h} × {k} = **{w_q}** numbers, whatever the length: with 1,000 "
@@ -68,29 +69,29 @@ def _length(sizes: Sizes, n: int, length: int) -> None:
                 m=sizes.d_model,
                 h=sizes.n_heads,
                 k=sizes.d_k,
-                w_q=f"{costs(sizes, n)[0].parameters:,}",
-                same=f"{total(costs(sizes, 1000)).parameters:,}",
+                w_q=f"{query.parameters:,}",
+                same=f"{more.parameters:,}",
                 cells=f"{sizes.n_heads * n * n:,}",
                 more=f"{sizes.n_heads * 1000 * 1000:,}",
-                dense=f"{dense(sizes, 1000).parameters:,}",
+                dense=f"{more_dense.parameters:,}",
             )
         )
     limit = LIMITS["length"]
     st.slider(_("Length of the sentence, in tokens"), int(limit.low), int(limit.high), **state.of_lab("length"))
     _table(sizes, n, length)
     with st.container(horizontal=True, gap="medium"):
-        for key, name, of in (
-            ("parameters-chart", _("parameters"), "parameters"),
-            ("multiplications-chart", _("multiplications"), "multiplications"),
-            ("bytes-chart", _("bytes of all results"), "bytes"),
+        for kind, words in (
+            ("parameters", _("parameters")),
+            ("multiplications", _("multiplications")),
+            ("bytes", _("bytes of all results")),
         ):
-            _chart(key, name, of, sizes)
+            _chart(kind, words, sizes)
 
 
 def _table(sizes: Sizes, n: int, length: int) -> None:
-    now, then = costs(sizes, n), costs(sizes, length)
     names = _steps()
-    rows = [*zip(now, then, strict=True), (total(now), total(then)), (dense(sizes, n), dense(sizes, length))]
+    now, then = (labs.ran(f"costs_at_{at}", compared, sizes, at) for at in (n, length))
+    rows = list(zip(now, then, strict=True))
     small_table.show(
         {
             _("step"): [names[a.step] for a, _b in rows],
@@ -122,21 +123,17 @@ def _steps() -> dict[str, str]:
     }
 
 
-def _chart(key: str, name: str, of: str, sizes: Sizes) -> None:
-    parts: dict[str, Callable[[int], Cost]] = {
-        _("attention"): lambda n: total(costs(sizes, n)),
-        _("dense layer"): lambda n: dense(sizes, n),
-    }
-    hues = ("k", "h")
+def _chart(kind: str, name: str, sizes: Sizes) -> None:
+    grown = labs.ran(f"{kind}_by_length", growth, sizes, kind)
     series = [
-        Series(words, LENGTHS, [max(1, getattr(cost(n), of)) for n in LENGTHS], hue, dash)
-        for (words, cost), hue, dash in zip(parts.items(), hues, ("solid", "dash"), strict=True)
+        Series(_("attention"), LENGTHS, grown.attention, "k"),
+        Series(_("dense layer"), LENGTHS, grown.dense, "h", "dash"),
     ]
     spec = lines(series, Scale(_("tokens"), log=True), Scale(name, log=True), current_theme(), size=(380, 280))
     alt = _("{name} against the length of the sentence: attention {low} to {high}, a dense layer {most}.").format(
         name=name, low=f"{series[0].y[0]:,}", high=f"{series[0].y[-1]:,}", most=f"{series[1].y[-1]:,}"
     )
-    labs.chart(key, spec, alt, partial(_frame, series))
+    labs.chart(f"{kind}-chart", spec, alt, partial(_frame, series))
 
 
 def _frame(series: list[Series]) -> pd.DataFrame:
@@ -164,10 +161,11 @@ def _heads(sizes: Sizes, n: int) -> None:
             right="same",
         )
     )
-    cuts = [split(sizes, h) for h in (1, 2, 4, 8, 16) if width % h == 0 and wide % h == 0]
-    made = [costs(cut, n) for cut in cuts]
     if place is None:
         return
+    heads = [h for h in (1, 2, 4, 8, 16) if width % h == 0 and wide % h == 0]
+    cuts = [labs.ran(f"cut_into_{h}", split, sizes, h) for h in heads]
+    made = [labs.ran(f"costs_of_{cut.n_heads}_heads", compared, cut, n) for cut in cuts]
     with place:
         st.markdown(
             _(
@@ -188,7 +186,7 @@ def _heads(sizes: Sizes, n: int) -> None:
                 _("heads"): [str(cut.n_heads) for cut in cuts],
                 r"d\_k": [str(cut.d_k) for cut in cuts],
                 _("parameters of {names}").format(names="W_Q, W_K, W_V").replace("_", r"\_"): [
-                    f"{total(one).parameters:,}" for one in made
+                    f"{all_steps.parameters:,}" for *_steps, all_steps, _dense in made
                 ],
                 _("multiplications of Q Kᵀ"): [f"{one[3].multiplications:,}" for one in made],
                 _("weights of all maps"): [f"{cut.n_heads * n * n:,}" for cut in cuts],

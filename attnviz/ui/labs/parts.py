@@ -14,6 +14,7 @@ from attnviz.experiment import to_query
 from attnviz.figures.panels import within
 from attnviz.ui import bridge, state
 from attnviz.ui.compute import Computed
+from attnviz.ui.drawn import drawn
 from attnviz.ui.fragments import fragment
 
 Made = TypeVar("Made")
@@ -31,7 +32,7 @@ def live(show: Callable[[Computed], None]) -> Callable[[Computed], None]:
         view = within(state.view(), computed.run)
         if state.experiment() is not st.session_state["_ran"] or (view.b, view.h) != (computed.view.b, computed.view.h):
             st.rerun()
-        st.session_state["_tables"] = []  # of the figures that this run draws
+        drawn().begin()
         show(computed._replace(view=view))
 
     return run
@@ -56,7 +57,9 @@ def part(*fields: str, connects: bool = False) -> Callable[[Callable[..., Made]]
             tabled = alone and not connects and st.session_state.get("tables")  # they stand outside
             if state.experiment() is not st.session_state["_ran"] or others or tabled:
                 st.rerun()
-            made = show(computed._replace(view=view), *given)
+            computed = computed._replace(view=view)
+            with drawn().part(show.__name__):
+                made = show(computed, *given)
             if connects:
                 return made
             tied = st.session_state.setdefault("_tied", {})  # by part, what the whole lab tied to the browser
@@ -64,7 +67,10 @@ def part(*fields: str, connects: bool = False) -> Callable[[Callable[..., Made]]
                 tied[show.__name__] = deepcopy(made)
             elif made != tied.get(show.__name__):
                 st.rerun()
-            bridge.address(f"address-{show.__name__}", to_query(state.experiment(), state.view()))
+            query = to_query(state.experiment(), state.view())
+            if alone:
+                drawn().publish(computed, None, query)
+            bridge.address(f"address-{show.__name__}", query)
             return made
 
         return run

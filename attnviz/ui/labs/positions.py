@@ -38,8 +38,9 @@ def head(computed: Computed) -> Head:
     e, run, view, n = computed.experiment, computed.run, computed.view, length(computed)
     w_q, w_k, w_v = (matrix(run, name, view.b, view.h) for name in ("w_q", "w_k", "w_v"))
     seen = None if run.seen is None else run.seen[view.b, 0, :n, :n]  # (s, u)
+    own = embed(words_of(computed), e.d_model, e.seed) if e.positions in ADDED else run.x[view.b, :n]  # (s, m)
     return Head(
-        embed(words_of(computed), e.d_model, e.seed),
+        own,
         w_q,
         w_k,
         w_v,
@@ -115,16 +116,20 @@ def small(value: float) -> str:
 
 def compare(computed: Computed, shown: Head) -> dict[str, Any]:
     """Draw the weights without positions, with those that are chosen, and these themselves."""
-    words, weights = words_of(computed), attend(shown).weights
+    words = words_of(computed)
     tokens = (Axis("s", words), Axis("u", words))
+    bare = shown._replace(positions="none")
+    bare_weights = None if shown.positions == "none" else labs.ran("without_positions", attend, bare).weights
+    weights = labs.ran("attended", attend, shown).weights
     title = html(controls.positions()[shown.positions])
     drawn = [Map("weights", f"<b>a</b> {title}", weights, *tokens, scale="share", sums="rows")]
-    if shown.positions != "none":
-        bare = attend(shown._replace(positions="none")).weights
+    if bare_weights is not None:
         title = html(_("no positions"))
-        drawn.insert(0, Map("bare", f"<b>a</b> {title}", bare, *tokens, scale="share", sums="rows"))
+        drawn.insert(0, Map("bare", f"<b>a</b> {title}", bare_weights, *tokens, scale="share", sums="rows"))
     itself = picture(shown)
     if itself is not None:
+        name = "added" if shown.positions in ADDED else "angles" if shown.positions in ROTATIONS else "cost"
+        labs.made(name, itself, picture, shown)
         drawn.append(_itself(shown.positions, itself, *tokens))
     bars = {
         "added": _("p, added to X"),

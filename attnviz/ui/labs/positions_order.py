@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+import torch
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.core.masks import causal
 from attnviz.figures.maps import Axis, Map
 from attnviz.figures.text import html, markdown
 from attnviz.figures.titles import role
-from attnviz.labs.positions import Head, Order, Shuffled, random_order, read_order, shuffle
+from attnviz.labs.positions import Head, Order, Shuffled, changed, random_order, read_order, shuffle
 from attnviz.limits import TEXTS, TOKENS_SHOWN
 from attnviz.locale import _
 from attnviz.ui import board, controls, labs, state
@@ -27,12 +28,19 @@ ROUNDING = 1e-6  # of weights, which are 1 at the most: what is closer differs b
 def show(computed: Computed) -> None:
     """Draw the part."""
     progress(16)
-    head, place = positions.head(computed), _ask()
+    head, place = _head(computed), _ask()
     positions.choose()
     positions.say(head)
     board.windows(computed)
     charts = [positions.compare(computed, head), *_order(computed, head, place)]
     labs.connect(computed, charts, selected={"name": "weights", "row": computed.view.s, "col": computed.view.u})
+
+
+def _head(computed: Computed) -> Head:
+    """The head, which the program that is taken home makes once."""
+    head, default = positions.head(computed), Head._field_defaults
+    said = {field: one for field, one in head._asdict().items() if field not in default or one != default[field]}
+    return labs.made("head", head, Head, **said)
 
 
 @labs.part("order")
@@ -41,7 +49,7 @@ def _order(computed: Computed, head: Head, place: DeltaGenerator | None) -> list
     charts = []
     _type(computed, read)
     if read.order != tuple(range(len(head.x))):
-        found = shuffle(head, read.order)
+        found = labs.ran("shuffled", shuffle, head, read.order)
         _say(head, found)
         charts.append(_shuffled(computed, read, found))
     if place is not None:
@@ -75,8 +83,14 @@ def _answer(head: Head, read: Order) -> str:
     order = read.order[::-1] if as_it_was else read.order
     bare = head._replace(positions="none", seen=None)
     kind = "sinusoidal" if head.positions == "none" else head.positions
+    earlier = labs.ran("earlier_tokens", causal, n, n)
     nothing, places, hidden = (
-        shuffle(one, order) for one in (bare, bare._replace(positions=kind), bare._replace(seen=causal(n, n)))
+        labs.ran(name, changed, one, order)
+        for name, one in (
+            ("changed_without_both", bare),
+            ("changed_with_positions", bare._replace(positions=kind)),
+            ("changed_with_mask", bare._replace(seen=earlier)),
+        )
     )
     return _(
         "A score is the product of two tokens' vectors, and where they stand is not among them. {shuffled}, your "
@@ -173,7 +187,7 @@ def _shuffled(computed: Computed, read: Order, found: Shuffled) -> dict[str, Any
         scale="share",
     )
     back = Map("back", f"<b>a</b> {put_back}", found.back, *tokens, scale="share")
-    difference = found.back - found.before.weights  # (s, u)
+    difference = labs.ran("difference", torch.sub, found.back, found.before.weights)  # (s, u)
     words = symbol = _("put back − before")
     if 0 < found.weights <= ROUNDING:
         words = _("put back − before: equal up to rounding")

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+import torch
 from torch import Tensor
 
 from attnviz.core.positions import half_from_interleaved
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PLACES = 32  # at which one query and one key are put
+CURVES = {"rope_half": "curve_of_halves", "rope_interleaved": "curve_of_pairs"}  # what programs call them
 
 
 @labs.live
@@ -43,15 +45,18 @@ def show(computed: Computed) -> None:
         st.button(_("Set d_k to {d_k}").format(d_k=d_k + 1), key="even", on_click=_make_even, args=(d_k + 1,))
         labs.connect(computed, [])
         return
-    found = layouts(query, key)
+    found = labs.ran("rotated", layouts, query, key)
     s, u = (min(getattr(computed.view, letter), len(query) - 1) for letter in "su")
-    curves = {name: by_distance(query[s], key[u], PLACES, rotary) for name, rotary in ROTATIONS.items()}
+    curves = {
+        kind: labs.ran(CURVES[kind], by_distance, query[s], key[u], PLACES, rotary)
+        for kind, rotary in ROTATIONS.items()
+    }
     _ask(computed, found, curves)
     board.windows(computed)
     charts = [_vectors(computed, query, found), _scores(computed, found)]
     headings.title(_("One query and one key at every two of {n} places").format(n=PLACES))
     positions.pick(computed)
-    _curve(computed, curves, float(query[s] @ key[u]))
+    _curve(computed, curves, float(labs.ran("not_rotated", torch.dot, query[s], key[u])))
     labs.connect(computed, charts, selected={"name": "scores_half", "row": s, "col": u})
 
 

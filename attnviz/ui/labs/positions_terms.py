@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
-from torch import Tensor
 
 from attnviz.figures.maps import Axis, Map
 from attnviz.figures.text import html
 from attnviz.labs.positions import ADDED, places
-from attnviz.labs.positions_inside import Beside, Terms, concatenate, four_terms
+from attnviz.labs.positions_inside import Beside, Terms, concatenate, four_terms, without_places
 from attnviz.locale import _
 from attnviz.ui import board, controls, labs, small_table
 from attnviz.ui.board import current_theme
@@ -27,14 +28,14 @@ def show(computed: Computed) -> None:
     e, head = computed.experiment, positions.head(computed)
     kind = head.positions if head.positions in ADDED else "sinusoidal"
     n, m = head.x.shape
-    place = places(kind, n, m, head.seed)
+    place = labs.ran("place", places, kind, n, m, head.seed)
     assert place is not None
-    content = _content(computed, place)
+    typed = head.typed.get("x")
+    content = head.x if typed is None else labs.ran("content", without_places, head.x, typed, place)  # (s, m)
     n_kv_heads = e.n_kv_heads or e.n_heads
     columns = (e.n_heads + n_kv_heads) * e.d_k + n_kv_heads * e.d_v  # of W_Q, W_K and W_V together
-    terms = four_terms(content, place, head.w_q, head.w_k)
-    beside = concatenate(content, place, head.w_q, head.w_k, columns=columns)
-    _ask(terms, beside)
+    terms = labs.ran("terms", four_terms, content, place, head.w_q, head.w_k)
+    _ask(terms, partial(labs.ran, "beside", concatenate, content, place, head.w_q, head.w_k, columns=columns))
     positions.choose()
     if kind != head.positions:
         name = controls.positions()[head.positions]
@@ -51,14 +52,7 @@ def show(computed: Computed) -> None:
     labs.connect(computed, [chart])
 
 
-def _content(computed: Computed, place: Tensor) -> Tensor:
-    """The tokens' own vectors; where a number of X was typed, what is left of it without its position."""
-    head = positions.head(computed)
-    typed = head.typed.get("x")
-    return head.x if typed is None else head.x.where(typed.isnan(), typed - place)  # (s, m)
-
-
-def _ask(terms: Terms, beside: Beside) -> None:
+def _ask(terms: Terms, concatenated: Callable[[], Beside]) -> None:
     reveal = ask(
         Question(
             17,
@@ -76,6 +70,7 @@ def _ask(terms: Terms, beside: Beside) -> None:
     )
     if reveal is None:
         return
+    beside = concatenated()
     reveal.markdown(
         _(
             "A score is a product and opens into four terms either way; in your text they reach {xx} (word with "

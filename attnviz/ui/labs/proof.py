@@ -10,7 +10,7 @@ from torch import Tensor
 from attnviz.core.statistics import contribution
 from attnviz.figures.maps import Axis, Map
 from attnviz.figures.text import html, markdown, number
-from attnviz.labs.proof import along, knock_out, movement
+from attnviz.labs.proof import along, by_weight, knock_out, movement
 from attnviz.letters import relabel
 from attnviz.locale import _
 from attnviz.ui import labs, state
@@ -42,19 +42,18 @@ def head(computed: Computed) -> Head:
     masked, weights = trace.masked[b, h, :n, :n], trace.weights[b, h, :n, :n]
     value = trace.value[b, h * trace.value.shape[1] // trace.query.shape[1], :n]
     s, u = min(view.s, n - 1), min(view.u, n - 1)
-    order = weights[s].argsort(descending=True, stable=True)
     return Head(
         computed.run.tokens[b][:n],
         masked,
         weights,
         value,
         trace.output[b, h, :n],
-        contribution(weights, value),
-        along(weights, value),
-        movement(masked, value),
+        labs.ran("added", contribution, weights, value),
+        labs.ran("aligned", along, weights, value),
+        labs.ran("moved", movement, masked, value),
         s,
         u,
-        order[~masked[s, order].isneginf()],
+        labs.ran("keys_seen", by_weight, masked, weights, s),
     )
 
 
@@ -112,7 +111,7 @@ def maps(computed: Computed, head: Head) -> Charts:
 def knocked(computed: Computed, head: Head) -> Charts:
     """Knock out the chosen edge or token, and draw what is left."""
     what = computed.view.lab.knocked
-    after = knock_out(head.masked, head.value, head.s, head.u, what)
+    after = labs.ran("knocked", knock_out, head.masked, head.value, head.s, head.u, what)
     place = {
         "s": f"{relabel('s', computed.view.letters)} = {head.s + 1} “{markdown(head.words[head.s])}”",
         "u": f"{relabel('u', computed.view.letters)} = {head.u + 1} “{markdown(head.words[head.u])}”",

@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
+import torch
 from torch import Tensor
 
 from attnviz.experiment import View
 from attnviz.figures.charts import Scale, Series, bars
 from attnviz.figures.text import markdown, number, visible
-from attnviz.labs.proof import ranks
+from attnviz.labs.proof import Ranking, ranking
 from attnviz.letters import relabel
 from attnviz.limits import TOKENS_SHOWN
 from attnviz.locale import _
@@ -28,16 +29,17 @@ if TYPE_CHECKING:
 def show(head: Head, view: View) -> None:
     """Draw the row s by key, the highest weight first; of a token that is knocked out, its column u by row."""
     if view.lab.knocked == "token":
-        letter, at, tokens = "u", head.u, range(len(head.words))
+        letter, at = "u", head.u
         first = max(0, min(view.from_s, len(head.words) - TOKENS_SHOWN))
-        shown = list(tokens)[first : first + TOKENS_SHOWN]
+        end = min(first + TOKENS_SHOWN, len(head.words))
+        shown = labs.ran("rows_shown", torch.arange, first, end)
         words = _("Column {letter} = {at} “{token}”: who reads it, and how far each row moves without it")
         charts = {
             "weight": (_("weight"), head.weights[:, at], "u"),
             "moved": (_("moved without it"), head.moved[:, at], "s"),
         }
     else:
-        letter, at, shown = "s", head.s, head.seen.tolist()[:TOKENS_SHOWN]
+        letter, at, shown = "s", head.s, head.seen[:TOKENS_SHOWN]
         words = _("Row {letter} = {at} “{token}”: its keys, the highest weight first")
         charts = {
             "weight": (_("weight"), head.weights[at], "u"),
@@ -47,16 +49,17 @@ def show(head: Head, view: View) -> None:
         }
     words = words.format(letter=relabel(letter, view.letters), at=at + 1, token=markdown(head.words[at]))
     headings.title(words)
-    if not shown:
+    if not len(shown):
         st.markdown(alone(head))
         return
     if len(head.words) > len(shown) == TOKENS_SHOWN:
         st.caption(_("{shown} of {n} are drawn.").format(shown=TOKENS_SHOWN, n=len(head.words)))
-    names = [f"{i + 1} {visible(head.words[i])}" for i in shown]
-    columns = {name: values[shown] for name, values, _hue in charts.values()}
+    names = [f"{i + 1} {visible(head.words[i])}" for i in shown.tolist()]
+    ranked = labs.ran("ranked", ranking, [values for _name, values, _hue in charts.values()], shown)
+    table = partial(_table, [name for name, _values, _hue in charts.values()], ranked, names)
     with st.container(horizontal=True, gap="small"):
-        for key, (name, values, hue) in charts.items():
-            _bars(f"rank-{key}", name, values[shown], hue, names, partial(_table, columns, names))
+        for (key, (name, _values, hue)), values in zip(charts.items(), ranked.values, strict=True):
+            _bars(f"rank-{key}", name, values, hue, names, table)
 
 
 def _bars(key: str, name: str, values: Tensor, hue: str, names: Sequence[str], table: partial[pd.DataFrame]) -> None:
@@ -73,12 +76,12 @@ def _bars(key: str, name: str, values: Tensor, hue: str, names: Sequence[str], t
     labs.chart(key, spec, alt, table)
 
 
-def _table(columns: dict[str, Tensor], names: list[str]) -> pd.DataFrame:
+def _table(columns: Sequence[str], ranked: Ranking, names: Sequence[str]) -> pd.DataFrame:
     """The numbers of every bar, and the rank of each, 1 the largest."""
     import pandas as pd
 
     made = {}
-    for name, values in columns.items():
+    for name, values, ranks in zip(columns, ranked.values, ranked.ranks, strict=True):
         made[name] = values.tolist()
-        made[_("rank: {name}").format(name=name)] = (len(names) + 1 - ranks(values)).tolist()
+        made[_("rank: {name}").format(name=name)] = ranks.tolist()
     return pd.DataFrame(made, index=names)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import streamlit as st
+import torch
 
 from attnviz.figures.text import markdown, number
 from attnviz.labs.proof import misled, rank_correlation
 from attnviz.letters import relabel
 from attnviz.locale import _
-from attnviz.ui import headings, state
+from attnviz.ui import headings, labs, state
 from attnviz.ui.labs.proof import Head
 from attnviz.ui.questions import Question, ask
 
@@ -48,7 +49,7 @@ def _row(head: Head) -> str:
     if len(head.seen) < 2:
         return alone(head) + " " + _("Choose a row that sees more.")
     first, most = int(head.seen[0]), int(head.moved[s].argmax())
-    wrong = misled(head.weights, head.moved)  # (s,)
+    wrong = labs.ran("misleads", misled, head.weights, head.moved)  # (s,)
     if bool(wrong[s]):
         words = _(
             "In row {letter} = {s} the highest weight is {weight}, on “{first}”: without it the output moves by {by}. "
@@ -59,7 +60,9 @@ def _row(head: Head) -> str:
             "In row {letter} = {s} the two agree: the highest weight is {weight}, on “{first}”, and without it the "
             "output moves most, by {by}."
         )
-    rho = rank_correlation(head.weights[s, head.seen], head.moved[s, head.seen])
+    weights = labs.ran("weights_seen", torch.take, head.weights[s], head.seen)
+    moved = labs.ran("moved_seen", torch.take, head.moved[s], head.seen)
+    rho = labs.ran("correlation", rank_correlation, weights, moved)
     words += " " + _(
         "Over its {keys} keys, weight and movement have a rank correlation of {rho}. In {wrong} of the {n} rows of "
         "this head the highest weight is not the largest movement."

@@ -46,7 +46,7 @@ def show_tables(computed: Computed) -> None:
             "Q and V by up to {values}. The saying comes from calls such as attn(x, x, x): the three arguments are "
             "equal, and the three matrices stand inside."
         )
-        values = largest_difference(query, value)
+        values = labs.ran("query_to_value", largest_difference, query, value)
         if values is None:
             words = _(
                 "All three read the same X. But W_Q, W_K and W_V differ, and so do the tables: Q and K by up to "
@@ -54,7 +54,7 @@ def show_tables(computed: Computed) -> None:
                 "The saying comes from calls such as attn(x, x, x): the three arguments are equal, and the three "
                 "matrices stand inside."
             )
-        keys = largest_difference(query, key) or 0.0
+        keys = labs.ran("query_to_key", largest_difference, query, key) or 0.0
         place.markdown(
             words.format(keys=number(keys, 4), values=number(values or 0.0, 4), d_v=value.shape[1], d_k=query.shape[1])
         )

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.figures.charts import Scale, Series, lines
 from attnviz.figures.maps import Axis, Map
 from attnviz.figures.text import number
-from attnviz.labs.lookup import Lookup, look_up, weight_by_formula, weights_by_torch
+from attnviz.labs.lookup import Curve, Lookup, look_up, weight_curve, weights_by_formula, weights_by_torch
 from attnviz.limits import LIMITS, TOKENS_SHOWN
 from attnviz.locale import _
 from attnviz.ui import labs, state
@@ -42,7 +42,7 @@ def _look(computed: Computed, place: DeltaGenerator | None) -> None:
     words = roles.words_of(computed)
     names = tuple(dict.fromkeys(words))  # the rows of the table: each token once
     row, t = names.index(words[roles.chosen(computed)[0]]), computed.view.lab.lookup
-    found = look_up(len(names), row, t)
+    found = labs.ran("looked_up", look_up, len(names), row, t)
     _temperature(t)
     st.markdown(
         _(
@@ -101,15 +101,17 @@ def _ask() -> DeltaGenerator | None:
 
 
 def _answer(names: tuple[str, ...], row: int, t: float, found: Lookup) -> str:
-    cold, hot = (look_up(len(names), row, t) for t in (LIMITS["lookup"].low, LIMITS["lookup"].high))
+    low, high = LIMITS["lookup"].low, LIMITS["lookup"].high
+    cold = labs.ran("cold", look_up, len(names), row, low)
+    hot = labs.ran("hot", look_up, len(names), row, high)
     return _(
         "A dictionary returns one row or none; attention returns a mix. At temperature {low} the output is {cold}, "
         "where the row holds {value}: an exact look-up. At {high} it is {hot}, close to {mean}, the mean of all "
         "rows. At your {t} it is {output}, with the weight {weight} on the row asked for. In a layer, keys "
         "are no one-hot rows: W_Q and W_K are learned, and decide what fits."
     ).format(
-        low=f"{LIMITS['lookup'].low:g}",
-        high=f"{LIMITS['lookup'].high:g}",
+        low=f"{low:g}",
+        high=f"{high:g}",
         cold=number(float(cold.output), 4),
         hot=number(float(hot.output), 4),
         value=row + 1,
@@ -151,7 +153,7 @@ def _curve(n: int, t: float) -> None:
     points = fine[::2]
     by_torch = weights_by_torch(n, points).tolist()
     series = [
-        Series("1 / (1 + (n − 1) exp(−1/T))", fine, [weight_by_formula(n, x) for x in fine], "k"),
+        Series("1 / (1 + (n − 1) exp(−1/T))", fine, weights_by_formula(n, fine).tolist(), "k"),
         Series("torch.softmax", points, by_torch, "u", dash="dot"),
         Series(_("1/n, the mean"), [low, high], [1 / n, 1 / n], "m", dash="dash"),
         Series(_("now"), [t], weights_by_torch(n, [t]).tolist(), "s"),
@@ -166,16 +168,16 @@ def _curve(n: int, t: float) -> None:
     alt = _("The weight of the row asked for falls from {cold} at temperature {low} to {hot} at {high}.").format(
         cold=number(by_torch[0], 4), hot=number(by_torch[-1], 4), low=f"{low:g}", high=f"{high:g}"
     )
-    labs.chart("curve", spec, alt, partial(_curve_table, n))
+    labs.chart("curve", spec, alt, partial(_curve_table, labs.ran("curve", weight_curve, n, STEPS)))
 
 
-def _curve_table(n: int) -> pd.DataFrame:
+def _curve_table(curve: Curve) -> pd.DataFrame:
     import pandas as pd
 
     columns = {
-        _("temperature T"): STEPS,
-        _("by the formula"): [weight_by_formula(n, t) for t in STEPS],
-        _("by torch"): weights_by_torch(n, STEPS).tolist(),
+        _("temperature T"): curve.temperatures.tolist(),
+        _("by the formula"): curve.by_formula.tolist(),
+        _("by torch"): curve.by_torch.tolist(),
     }
     return pd.DataFrame(columns)
 

@@ -62,7 +62,7 @@ def _ask_tied(computed: Computed, query: Tensor, key: Tensor) -> None:
 def _tied(computed: Computed, query: Tensor, key: Tensor) -> dict[str, Any]:
     words, lab = roles.words_of(computed), computed.view.lab
     st.toggle(_("W_K := W_Q, so that every key is its token's query"), **state.of_lab("tied"))
-    shown = mirror(query, query if lab.tied else key)
+    shown = labs.ran("mirrored", mirror, query, query if lab.tied else key)
     queries, keys = Axis("s", words), Axis("u", words)
     drawn = mirror_maps(shown, words, "S = Q Qᵀ" if lab.tied else "S = Q Kᵀ")
     drawn.append(Map("difference", "<b>S − Sᵀ</b>", shown.difference, queries, keys))
@@ -73,7 +73,8 @@ def _tied(computed: Computed, query: Tensor, key: Tensor) -> dict[str, Any]:
 
 def _reveal_tied(computed: Computed, query: Tensor, key: Tensor) -> None:
     words, letters = roles.words_of(computed), computed.view.letters
-    won = diagonal(query, query)
+    won = labs.ran("tied_diagonal", diagonal, query, query)
+    tied, free = labs.ran("tied", mirror, query, query), labs.ran("free", mirror, query, key)
     text = _(
         "With W_K = W_Q both S_{su} and S_{us} are the dot product of the same two queries: S and Sᵀ differ by no more "
         "than rounding, {tied}, where with your two matrices it is {free}. And S_{ss} is the query's length "
@@ -82,8 +83,8 @@ def _reveal_tied(computed: Computed, query: Tensor, key: Tensor) -> None:
         su=relabel("su", letters),
         us=relabel("us", letters),
         ss=relabel("ss", letters),
-        tied=roles.rounded(mirror(query, query).most),
-        free=number(mirror(query, key).most, 4),
+        tied=roles.rounded(tied.most),
+        free=number(free.most, 4),
         wins=int(won.wins.sum()),
         n=len(words),
     )

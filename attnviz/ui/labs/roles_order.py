@@ -24,7 +24,7 @@ def show(computed: Computed) -> None:
     progress(5, 25)
     windows(computed)
     query, key, x = (roles.table(computed, name) for name in ("query", "key", "x"))
-    mirrored, words = mirror(query, key), roles.words_of(computed)
+    mirrored, words = labs.ran("mirrored", mirror, query, key), roles.words_of(computed)
     s, u = _pair(computed, mirrored)
     _ask_axis(computed, mirrored, s, u)
     roles.choose(computed, "s", "u")
@@ -38,7 +38,8 @@ def show(computed: Computed) -> None:
     charts = [labs.maps(computed, "maps-mirror", mirror_maps(mirrored, words))]
     _ask_diagonal(computed)
     tokens = (Axis("s", words), Axis("u", words))
-    gram = Map("gram", "<b>X Xᵀ</b>", x @ x.mT, *tokens, scale="gram")
+    products = labs.ran("gram", torch.matmul, x, x.mT)
+    gram = Map("gram", "<b>X Xᵀ</b>", products, *tokens, scale="gram")
     again = Map("scores-again", "<b>S = Q Kᵀ</b>", mirrored.scores, *tokens)
     charts.append(labs.maps(computed, "maps-diagonal", [gram, again], bars={"gram": "X Xᵀ", "signed": "S"}))
     labs.connect(computed, charts, selected={"name": "scores", "row": s, "col": u})
@@ -136,7 +137,7 @@ def _ask_diagonal(computed: Computed) -> None:
     if place is None:
         return
     query, key, x = (roles.table(computed, name) for name in ("query", "key", "x"))
-    own, scores = diagonal(x, x), diagonal(query, key)
+    scores, own = labs.ran("score_diagonal", diagonal, query, key), labs.ran("gram_diagonal", diagonal, x, x)
     text = _(
         "Q Kᵀ compares the query of a token with its key, made by another matrix: S_{ss} is the largest in "
         "**{scores}** of your {n} rows. X Xᵀ compares each vector with itself, and there it is **{own}** of {n}."

@@ -30,7 +30,7 @@ PUBLISHED = (512, 64)  # d_model and d_k of one head in Vaswani et al. 2017
 def show(computed: Computed) -> list[dict[str, Any]]:
     """Ask question 7 and draw what it needs; return its maps."""
     x, w_q, w_k = (roles.table(computed, name) for name in ("x", "w_q", "w_k"))
-    made, (m, k) = product(x, w_q, w_k), w_q.shape
+    made, (m, k) = labs.ran("joint", product, x, w_q, w_k), w_q.shape
     place = ask(
         Question(
             7,

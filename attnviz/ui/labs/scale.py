@@ -49,7 +49,8 @@ def _ask(setting: Setting) -> None:
     )
     if place is None:
         return
-    made = averages(setting.n_keys, setting.draws, setting.seed)  # the claim is about no other temperature
+    many = (setting.n_keys, setting.draws, setting.seed)
+    made = labs.ran("untempered", averages, *many)  # the claim is about no other temperature
     none, sqrt, d_k = range(len(SCALINGS))
     last, middle = len(SIZES) - 1, 1
     words = _(
@@ -127,7 +128,8 @@ def _own(computed: Computed) -> Rows:
     seen = None if run.seen is None else run.seen[view.b, 0, view.s]  # (u,)
     bias = None if run.bias is None else run.bias[view.h, view.s]  # (u,)
     scores = run.trace.scores[view.b, view.h, view.s]  # (u,)
-    return own(scores, experiment.d_k, seen=seen, bias=bias, temperature=experiment.temperature)
+    given = {"seen": seen, "bias": bias, "temperature": experiment.temperature}
+    return labs.ran("your_row", own, scores, experiment.d_k, **given)
 
 
 def _own_row(computed: Computed, mine: Rows) -> None:
@@ -137,7 +139,7 @@ def _own_row(computed: Computed, mine: Rows) -> None:
         for scaling, words in scalings().items()
     ]
     columns = {
-        _("factor"): factors(experiment.d_k, experiment.temperature),
+        _("factor"): labs.ran("scale_factors", factors, experiment.d_k, experiment.temperature),
         _("standard deviation"): mine.spread,
         _("largest weight"): mine.largest,
         _("entropy in nats"): mine.entropy,

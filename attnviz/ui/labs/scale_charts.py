@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnviz.figures.charts import Scale, Series, bars, lines
 from attnviz.figures.text import html, number
-from attnviz.labs.scale import SCALINGS, SHARES, SIZES, Rows, averages, drawn, factors, histogram, rows
+from attnviz.labs.scale import SCALINGS, SHARES, SIZES, Rows, averages, by_each, drawn, histogram, rows
 from attnviz.locale import _
 from attnviz.ui import labs
 from attnviz.ui.board import current_theme
@@ -45,7 +45,8 @@ def scalings() -> dict[str, str]:
 
 def curves(setting: Setting, d_k: int, mine: Rows) -> None:
     """Draw what the scalings make of the rows for each d_k, and of the reader's row, at their own d_k."""
-    made = averages(setting.n_keys, setting.draws, setting.seed, temperature=setting.temperature)
+    many = (setting.n_keys, setting.draws, setting.seed)
+    made = labs.ran("by_d_k", averages, *many, temperature=setting.temperature)
     most = number(math.log(setting.n_keys), 2)
     charts = {
         "spread": (_("standard deviation of the scores"), Scale("", log=True)),
@@ -96,16 +97,19 @@ def _curve(
 
 def histograms(setting: Setting, d_k: int) -> None:
     """Draw the scores at one d_k by the chosen scaling, and the largest weight of each row by all."""
-    scores = drawn(d_k, setting.n_keys, setting.draws, setting.seed)  # (row, u)
-    scaled = scores * factors(d_k, setting.temperature)[:, None, None]  # (scaling, row, u)
+    scores = labs.ran("drawn_scores", drawn, d_k, setting.n_keys, setting.draws, setting.seed)  # (row, u)
+    scaled = labs.ran("drawn_scaled", by_each, scores, d_k, setting.temperature)  # (scaling, row, u)
     words, chosen = scalings(), SCALINGS.index(setting.scale)
     of_scores = scaled[chosen]
     most = max(LEAST, math.ceil(float(of_scores.abs().max())))
     name = _("scores, scale {scaling}, d_k = {d_k}").format(scaling=words[setting.scale], d_k=d_k)
     spread = _("standard deviation {spread}").format(spread=number(float(of_scores.std(correction=0)), 2))
-    bins = {setting.scale: histogram(of_scores, -most, most, BINS)}
-    by_scaling = zip(SCALINGS, rows(scaled).largest, strict=True)
-    of_largest = {scaling: histogram(largest, 0, 1, SHARE_BINS) for scaling, largest in by_scaling}
+    bins = {setting.scale: labs.ran("bins_of_scores", histogram, of_scores, -most, most, BINS)}
+    by_scaling = zip(SCALINGS, labs.ran("drawn_rows", rows, scaled).largest, strict=True)
+    of_largest = {
+        scaling: labs.ran(f"bins_of_largest_{scaling}", histogram, largest, 0, 1, SHARE_BINS)
+        for scaling, largest in by_scaling
+    }
     with st.container(horizontal=True, gap="small"):
         _histogram("scale-drawn", f"{name} · {spread}", name, bins, Scale("", low=-most, high=most))
         name = _("largest weight of a row, d_k = {d_k}").format(d_k=d_k)

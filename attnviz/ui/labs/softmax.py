@@ -7,10 +7,12 @@ from typing import Any
 import streamlit as st
 from torch import Tensor
 
+from attnviz.core.attention import AttentionTrace
 from attnviz.figures.maps import Axis, Map
 from attnviz.figures.text import SUBSCRIPTS, cut, html, markdown, number, visible
 from attnviz.figures.titles import masked_symbol, scale_symbol
-from attnviz.labs.softmax import dropped, over_axis
+from attnviz.labs.roles import mixed
+from attnviz.labs.softmax import dropped, over_axis, row_sums
 from attnviz.letters import relabel
 from attnviz.limits import LIMITS
 from attnviz.locale import _
@@ -28,7 +30,7 @@ def show(computed: Computed) -> None:
     view, trace = computed.view, computed.run.trace
     assert trace is not None
     progress(4, 15)
-    _ask_axis(computed, trace.masked[view.b, view.h])
+    _ask_axis(computed, trace)
     charts = _axis(computed)
     softmax_row.show(computed, trace)
     _ask_sums(computed, trace.weights[view.b, view.h])
@@ -50,7 +52,7 @@ def _axis(computed: Computed) -> list[dict[str, Any]]:
         format_func=axes.__getitem__,
         **state.of_lab("axis", worded=True),
     )
-    weights = over_axis(masked, view.lab.axis)
+    weights = labs.ran("weights", over_axis, masked, view.lab.axis)
     value = trace.value[view.b, view.h * trace.value.shape[1] // trace.query.shape[1]]
     tokens = (Axis("s", words), Axis("u", words))
     symbol = scale_symbol(computed.experiment) + masked_symbol(computed.run)
@@ -61,14 +63,14 @@ def _axis(computed: Computed) -> list[dict[str, Any]]:
         [
             Map("masked", f"<b>{symbol}</b>", masked, *tokens),
             Map("weights", "<b>a</b>", weights, *tokens, scale="share", sums="both"),
-            Map("output", "<b>O = a V</b>", weights @ value, tokens[0], Axis("d")),
+            Map("output", "<b>O = a V</b>", labs.ran("output", mixed, weights, value), tokens[0], Axis("d")),
         ],
     )
     _say_mixed(computed, weights[view.s])
     return [made]
 
 
-def _ask_axis(computed: Computed, masked: Tensor) -> None:
+def _ask_axis(computed: Computed, trace: AttentionTrace) -> None:
     view, length = computed.view, computed.run.lengths[computed.view.b]
     s, u = (relabel(letter, view.letters) for letter in "su")
     place = ask(
@@ -87,7 +89,8 @@ def _ask_axis(computed: Computed, masked: Tensor) -> None:
     )
     if place is None:
         return
-    low, high = _ends(over_axis(masked, "s").sum(-1), over_axis(masked, "u").sum(-1), length)
+    over_queries = labs.ran("over_queries", over_axis, trace.masked[view.b, view.h], "s")
+    low, high = labs.ran("sums_over_queries", row_sums, over_queries, trace.weights[view.b, view.h], length)
     if length == 1:
         words = _("With one token there is one score, and its weight is 1 either way: type a second word.")
     else:
@@ -96,15 +99,7 @@ def _ask_axis(computed: Computed, masked: Tensor) -> None:
             "columns sum to 1 instead: your rows then sum to anything from {low} to {high}, and a row of the output "
             "is no mean of the values any more. Both run without an error, so look at the sums."
         )
-    place.markdown(words.format(s=s, low=low, high=high))
-
-
-def _ends(sums: Tensor, whole: Tensor, length: int) -> tuple[str, str]:
-    """The least and the greatest of the sums of rows (s,), of those that may attend somewhere and are no padding."""
-    counted = sums[:length][whole[:length] > 0]
-    if not counted.numel():
-        return "0", "0"
-    return number(float(counted.min()), 4), number(float(counted.max()), 4)
+    place.markdown(words.format(s=s, low=number(low, 4), high=number(high, 4)))
 
 
 def _say_mixed(computed: Computed, weights: Tensor) -> None:
@@ -148,7 +143,8 @@ def _dropout(computed: Computed) -> list[dict[str, Any]]:
         bound = labs.whole(state.of_lab("dropout"))  # the answer above has it too
         st.slider(_("Dropout p"), limit.low, limit.high, step=limit.step, width=260, **bound)
         st.toggle(_("Training (off: evaluation)"), **state.of_lab("training"))
-    kept = dropped(weights, lab.dropout, training=lab.training, seed=computed.experiment.seed)
+    how = {"training": lab.training, "seed": computed.experiment.seed}
+    kept = labs.ran("after_dropout", dropped, weights, lab.dropout, **how)
     tokens = (Axis("s", words), Axis("u", words))
     before = Map("before", "<b>a</b>", weights, *tokens, scale="share", sums="rows")
     title = html(_("a after dropout"))  # outside the f-string, where a catalogue's reader would not find it
@@ -174,9 +170,9 @@ def _ask_sums(computed: Computed, weights: Tensor) -> None:
     )
     if place is None:
         return
+    kept = labs.ran("in_training", dropped, weights, p, training=True, seed=computed.experiment.seed)
+    low, high = labs.ran("sums_in_training", row_sums, kept, weights, length)
     whole = weights.sum(-1)  # (s,)
-    sums = dropped(weights, p, training=True, seed=computed.experiment.seed).sum(-1)
-    low, high = _ends(sums, whole, length)
     rounding = (whole - whole.round()).abs().nan_to_num(0).max()
     words = _(
         "In training dropout sets a share p of the weights to 0 and divides the rest by 1 − p, so that a row sums to 1 "
@@ -189,8 +185,8 @@ def _ask_sums(computed: Computed, weights: Tensor) -> None:
     place.markdown(
         words.format(
             p=f"{p:g}",
-            low=low,
-            high=high,
+            low=number(low, 4),
+            high=number(high, 4),
             error=number(float(rounding), 7),
         )
     )

@@ -13,7 +13,7 @@ from attnviz.core.attention import AttentionTrace
 from attnviz.figures.charts import Scale, Series, bars
 from attnviz.figures.text import MINUS, cut, markdown, number, visible
 from attnviz.figures.titles import role
-from attnviz.labs.softmax import Row, error, failure, row
+from attnviz.labs.softmax import Row, failure, row
 from attnviz.letters import relabel
 from attnviz.limits import LIMITS, TOKENS_SHOWN
 from attnviz.locale import _
@@ -46,7 +46,7 @@ class Bars(NamedTuple):
 def show(computed: Computed, trace: AttentionTrace) -> None:
     """Draw the row."""
     view = computed.view
-    parts = row(trace.masked[view.b, view.h, view.s], view.lab.shift)
+    parts = labs.ran("one_row", row, trace.masked[view.b, view.h, view.s], view.lab.shift)
     headings.title(_("One row, from scores x to weights"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choose_row(computed)
@@ -89,7 +89,7 @@ def _charts(parts: Row) -> list[Bars]:
     less = _("exp(x − largest)")
     if math.isfinite(parts.highest):
         less = f"exp(x {MINUS if parts.highest >= 0 else '+'} {number(abs(parts.highest), 4)})"
-    plain, whole = float(parts.plain_exponentials.sum()), float(parts.weights.sum())
+    plain, whole = parts.plain_total, float(parts.weights.sum())
     most = 1 if float(parts.weights.max()) >= LEAST else None
     return [
         Bars("row-scores", _("score x"), _("score x"), parts.scores, "s", digits=3 if abs(parts.highest) < 50 else 5),
@@ -185,4 +185,5 @@ def _failure(parts: Row) -> str:
         "exp({highest}), and the largest exponential is then 1."
     )
     highest = number(parts.highest, 2)
-    return words.format(highest=highest, error=number(error(parts), 4)) + " " + safe.format(highest=highest)
+    wrong = number(parts.plain_error, 4)
+    return words.format(highest=highest, error=wrong) + " " + safe.format(highest=highest)

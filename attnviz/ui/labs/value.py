@@ -42,7 +42,8 @@ def show(computed: Computed) -> None:
         )
     )
     if place is not None:
-        identity = mixed(weights, value_table("i", value=value, key=key, x=x))
+        identity = labs.ran("identity", value_table, "i", value=value, key=key, x=x)
+        of_identity = labs.ran("of_identity", mixed, weights, identity)
         s, u = roles.chosen(computed)
         place.markdown(
             _(
@@ -51,7 +52,7 @@ def show(computed: Computed) -> None:
                 "out. V is what is passed on for it: {d_v} numbers of each token, learned apart from what queries and "
                 "keys compare."
             ).format(
-                gap=roles.rounded(largest_difference(identity, weights) or 0.0),
+                gap=roles.rounded(labs.ran("gap", largest_difference, of_identity, weights) or 0.0),
                 reader=roles.quoted(words, s),
                 read=roles.quoted(words, u),
                 share=number(float(weights[s, u]), 4),
@@ -73,8 +74,8 @@ def _mix(computed: Computed) -> None:
         format_func=labels.__getitem__,
         **state.of_lab("value_is", worded=True),
     )
-    table = value_table(lab.value_is, value=value, key=key, x=x)
-    output = mixed(weights, table)
+    table = labs.ran("table", value_table, lab.value_is, value=value, key=key, x=x)
+    output = labs.ran("output", mixed, weights, table)
     rows, read = Axis("s", words), Axis("u", words)
     # The identity has a column for each key token, and so has what it makes of the weights.
     features = read if lab.value_is == "i" else Axis(LETTER[lab.value_is])

@@ -14,6 +14,8 @@ from attnviz.models.reading import Reading
 from attnviz.ui import cell as cells
 from attnviz.ui import home, labs, notices, process, routing, state
 from attnviz.ui.board import Charts
+from attnviz.ui.drawn import drawn
+from attnviz.ui.labs import home as labs_home
 from attnviz.ui.models import beside, beyond, choose, chosen, head, lines, overview, silenced, waiting
 from attnviz.ui.models.chosen import Chosen, Shown
 
@@ -24,7 +26,8 @@ def show(words: str) -> None:
     """Draw the page."""
     routing.require_app()
     process.settle()
-    st.session_state["_ran"], st.session_state["_tables"] = state.experiment(), []
+    st.session_state["_ran"] = state.experiment()
+    drawn().begin()
     st.markdown(words)
     refused = st.container()
     with refused:
@@ -80,6 +83,7 @@ def _connect(now: Chosen, charts: Charts, shown: Shown) -> None:
 
     selected = {"name": "weights", "row": view.s, "col": view.u}
     labs.connect(shown.computed, charts, selected=selected, key_tokens=shown.keys, on_cell=clicked)
+    labs_home.show(shown.computed)
 
 
 def _say_shortened(reading: Reading) -> None:

@@ -12,6 +12,8 @@ from attnviz.locale import _
 from attnviz.ui import board, bridge, headings, home, labs, notices, process, routing, state
 from attnviz.ui import cell as cells
 from attnviz.ui.board import Charts
+from attnviz.ui.drawn import drawn
+from attnviz.ui.labs import home as labs_home
 from attnviz.ui.models import overview
 from attnviz.ui.models.chosen import Chosen, box, of_head, stand_in
 from attnviz.ui.tensors import arrays, diagnosed, files, heads, held, maps
@@ -25,7 +27,8 @@ def show(words: str) -> None:
     """Draw the page."""
     routing.require_app()
     process.settle()
-    st.session_state["_ran"], st.session_state["_tables"] = state.experiment(), []
+    st.session_state["_ran"] = state.experiment()
+    drawn().begin()
     st.markdown(words)
     refused = st.container()
     with refused:
@@ -88,6 +91,7 @@ def _head(given: Given, charts: Charts, several: Heads | None) -> None:
         return
     selected = {"name": "theirs", "row": computed.view.s, "col": computed.view.u}
     labs.connect(computed, charts, selected=selected, key_tokens=given.keys, on_cell=clicked)
+    labs_home.show(computed)
 
 
 def has_board(given: Given) -> bool:

@@ -30,6 +30,12 @@ def choose(shown: Shown) -> tuple[int, int]:
     return found[0], found[1]
 
 
+def called(shown: Shown, layer: int, head: int) -> str:
+    """Return in words which head of which model this is."""
+    words = _("after step {step}, layer {layer}, head {head}")
+    return words.format(step=f"{shown.step:,}", layer=layer + 1, head=head + 1)
+
+
 def measured(training: Training, step: int) -> Progress | None:
     """Return the last measurement on held-out sequences up to a step."""
     return next((p for p in reversed(list(training.history)) if p.step <= step and p.accuracy is not None), None)

@@ -13,6 +13,7 @@ from attnviz.locale import _, n_
 from attnviz.training.job import Job
 from attnviz.training.trainer import Training
 from attnviz.ui import headings, state
+from attnviz.ui.drawn import drawn
 from attnviz.ui.fragments import fragment
 from attnviz.ui.training import curves, jobs, replay
 
@@ -50,7 +51,7 @@ def said(job: Job | None) -> None:
 def _watch(job: Job) -> None:
     if not jobs.running(job):
         state.again()
-    st.session_state["_tables"] = []
+    drawn().begin()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(job.fraction, _words(job), width=640)
         st.button(_("Stop"), key="stop-training", on_click=job.stop)
