@@ -28,7 +28,7 @@ class Grid:
         """The cells that are in sight, each row's name first."""
         self.root.evaluate("grid => grid.scrollIntoView({ block: 'center' })")
         rows = self.canvas.locator('[role="row"]')
-        rows.filter(has=self.page.get_by_role("gridcell")).first.wait_for(state="attached")  # it is painted in time
+        self.canvas.locator('[role="gridcell"]').first.wait_for(state="attached")  # it is painted in time
         cells = rows.evaluate_all(
             "all => all.map(r => [...r.querySelectorAll('[role=gridcell]')].map(c => c.textContent))"
         )
