@@ -2,7 +2,7 @@
 
 from attnviz.labs.decoding import step
 from attnviz.locale import _
-from attnviz.ui import labs, page, source
+from attnviz.ui import labs, page
 from attnviz.ui.compute import Computed
 from attnviz.ui.labs import decoding, decoding_costs, home
 from attnviz.ui.questions import progress
@@ -30,5 +30,4 @@ def step_by_step(computed: Computed) -> None:
 
 computed = page.begin(_("A text is written one token at a time. See what each step computes anew, and what it keeps."))
 show(computed)
-home.show(computed)
-source.show(step)
+home.show(computed, step)

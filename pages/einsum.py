@@ -3,7 +3,7 @@
 from attnviz.core.einsum import einsum
 from attnviz.core.einsum_terms import unrolled
 from attnviz.locale import _
-from attnviz.ui import page, source
+from attnviz.ui import page
 from attnviz.ui.labs import einsum as lab
 from attnviz.ui.labs import home
 
@@ -14,5 +14,4 @@ computed = page.begin(
     )
 )
 lab.show(computed)
-home.show(computed)
-source.show(einsum, unrolled)
+home.show(computed, einsum, unrolled)

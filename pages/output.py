@@ -25,5 +25,4 @@ elif section == "value":
     from attnviz.ui.labs import home, value
 
     value.show(computed)
-    home.show(computed)
-    source.show(mixed, value_table)
+    home.show(computed, mixed, value_table)

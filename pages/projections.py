@@ -25,5 +25,4 @@ else:
     from attnviz.ui.labs import home, parameters
 
     parameters.show(computed)
-    home.show(computed)
-    source.show(costs)
+    home.show(computed, costs)

@@ -2,7 +2,7 @@
 
 from attnviz.labs.proof import knock_out
 from attnviz.locale import _
-from attnviz.ui import board, labs, page, source
+from attnviz.ui import board, labs, page
 from attnviz.ui.board import Charts
 from attnviz.ui.compute import Computed
 from attnviz.ui.labs import home, proof, proof_ranking, proof_words
@@ -32,5 +32,4 @@ def knocked_out(computed: Computed, head: proof.Head, charts: Charts) -> None:
 
 computed = page.begin(_("A high weight looks like a reason. See what happens to the output when it is taken away."))
 show(computed)
-home.show(computed)
-source.show(knock_out)
+home.show(computed, knock_out)

@@ -3,7 +3,7 @@
 from attnviz.labs.lookup import look_up
 from attnviz.labs.roles import diagonal, largest_difference, mirror, product
 from attnviz.locale import _
-from attnviz.ui import labs, page, source
+from attnviz.ui import labs, page
 
 computed = page.begin(
     _(
@@ -18,23 +18,19 @@ if section == "lookup":
     from attnviz.ui.labs import home, roles_lookup
 
     roles_lookup.show(computed)
-    home.show(computed)
-    source.show(look_up)
+    home.show(computed, look_up)
 elif section == "tables":
     from attnviz.ui.labs import home, roles
 
     roles.show_tables(computed)
-    home.show(computed)
-    source.show(largest_difference)
+    home.show(computed, largest_difference)
 elif section == "order":
     from attnviz.ui.labs import home, roles_order
 
     roles_order.show(computed)
-    home.show(computed)
-    source.show(mirror, diagonal)
+    home.show(computed, mirror, diagonal)
 else:
     from attnviz.ui.labs import home, roles_matrices
 
     roles_matrices.show(computed)
-    home.show(computed)
-    source.show(mirror, diagonal, product)
+    home.show(computed, mirror, diagonal, product)

@@ -26,19 +26,16 @@ elif section == "scale":
     from attnviz.ui.labs import home, scale
 
     scale.show(computed)
-    home.show(computed)
-    source.show(drawn, gradient)
+    home.show(computed, drawn, gradient)
 elif section == "softmax":
     from attnviz.labs.softmax import dropped, over_axis
     from attnviz.ui.labs import home, softmax
 
     softmax.show(computed)
-    home.show(computed)
-    source.show(over_axis, dropped)
+    home.show(computed, over_axis, dropped)
 elif section == "masks":
     from attnviz.labs.masks import for_multihead, hide, nowhere
     from attnviz.ui.labs import home, masks
 
     masks.show(computed)
-    home.show(computed)
-    source.show(hide, nowhere, for_multihead)
+    home.show(computed, hide, nowhere, for_multihead)

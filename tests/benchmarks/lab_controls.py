@@ -3,10 +3,10 @@
     python -m tests.benchmarks.lab_controls            all of them
     python -m tests.benchmarks.lab_controls positions  those whose name holds a word
 
-The control moves between two settings. The floor of each lab is a bare script with a widget of the same kind that draws
-that lab's own figures of both settings, made beforehand, on a page with the navigation of an app of as many pages. Only
-figures that both settings have, and whose picture the setting changes, are waited for, until they all show what they
-showed at rest with that setting.
+The control moves between two settings. The floor of each lab is a bare script with a widget of the same kind, of as
+many choices, that draws that lab's own figures of both settings, made beforehand, on a page with the navigation of an
+app of as many pages. Only figures that both settings have, and whose picture the setting changes, are waited for, until
+they all show what they showed at rest with that setting.
 """
 
 from __future__ import annotations
@@ -76,9 +76,11 @@ def query(lab: Lab, control: Control, i: int) -> str:
 
 def figures(lab: Lab, control: Control) -> dict[str, Any]:
     """Return the lab's figures for both settings, and which of them differ."""
-    boards, config = [], {}
+    boards, config, choices = [], {}, []
     for i in (0, 1):
         session = Session(lab.page, **dict(parse_qsl(query(lab, control, i))))
+        if control.kind == "choice":
+            choices = list(session.widget(control.key).options)
         boards.append(session.charts())
         config = json.loads(session.at.get("plotly_chart")[0].proto.config)
     keys = [key for key in boards[0] if key in boards[1]]
@@ -89,6 +91,8 @@ def figures(lab: Lab, control: Control) -> dict[str, Any]:
         "kind": control.kind,
         "live": LIVE,
         "states": control.settings,
+        "choices": choices,
+        "buttons": control.buttons,
         "config": config,
     }
 
@@ -173,7 +177,7 @@ def measure(lab: Lab, app: Server, browser: Browser, watch: Watch, n: int, warm:
     ):
         own = page.locator(f".st-key-{control.key}, .st-key-{control.key}-en")
         theirs = bare.locator(".st-key-control")
-        sides = (Side(page, own, control.buttons, ""), Side(bare, theirs, (0, 1), "block-"))
+        sides = (Side(page, own, control.buttons, ""), Side(bare, theirs, control.buttons, "block-"))
         n_drawn = learn(sides, control, given["changed"])
         for turn in range(warm + n):
             for side, times in zip(sides, taken, strict=True):

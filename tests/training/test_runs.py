@@ -4,6 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -254,7 +255,8 @@ def test_no_lock_is_held_while_a_step_is_taken(runs: Runs, monkeypatch: pytest.M
 
 def test_a_rest_is_left_after_each_step(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     rests: list[float] = []
-    monkeypatch.setattr("attnviz.training.job.time.sleep", rests.append)
+    clock = SimpleNamespace(sleep=rests.append, monotonic=time.monotonic)  # other threads of the process sleep on
+    monkeypatch.setattr("attnviz.training.job.time", clock)
     job = Job(runs, [QUICK], here)
     assert job.run(100) == ("done", None)
     assert len(rests) == 21 and all(0 < rest < 1 for rest in rests)

@@ -9,7 +9,7 @@ UI = Path(__file__).parents[2] / "attnviz" / "ui"
 BOLD_LINE = re.compile(r'st\.markdown\(f?(?:_\()?"\*\*(?:"| ?[^*]*\*\*"\)?\))')
 
 
-def test_a_title_is_a_heading_of_the_level_of_a_block_and_has_no_link() -> None:
+def test_a_title_is_a_heading_of_the_level_of_a_block() -> None:
     def page() -> None:
         from attnviz.ui import headings
 
@@ -17,8 +17,7 @@ def test_a_title_is_a_heading_of_the_level_of_a_block_and_has_no_link() -> None:
         headings.line("**One element**: choose it")
 
     app = AppTest.from_function(page).run()
-    assert [one.value for one in app.header] == ["**a \\* b**", "**One element**: choose it"]
-    assert [(one.tag, one.proto.hide_anchor) for one in app.header] == [("h2", True)] * 2
+    assert [one.value for one in app.markdown] == ["## **a \\* b**", "## **One element**: choose it"]
 
 
 def test_no_title_is_mere_bold_letters() -> None:

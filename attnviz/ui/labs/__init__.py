@@ -68,7 +68,7 @@ def maps(
 ) -> dict[str, Any]:
     """Draw maps side by side, with their tables, and return what connect() needs of them; see specify."""
     spec, panels = specify(shown, computed.view, current_theme(), bars=bars, width=width, cell=cell)
-    wide = spec["layout"]["width"]
+    wide, alt = spec["layout"]["width"], " ".join(map(sentence, shown))
     with st.container(key=key, width=wide):
         st.plotly_chart(
             Specified(spec),
@@ -76,10 +76,10 @@ def maps(
             theme=None,
             key=f"chart-{key}",
             config=CONFIG,
-            alt=" ".join(map(sentence, shown)),
+            alt=alt,
         )
     again = partial(specify, shown, computed.view, current_theme(), bars=bars, width=width, cell=cell)
-    keep(key, shown, panels, lambda: again()[0])
+    keep(key, shown, panels, lambda: again()[0], alt)
     return {"key": key, "panels": panels}
 
 
@@ -91,10 +91,12 @@ def chart(key: str, spec: dict[str, Any], alt: str, table: partial[pd.DataFrame]
     drawn().figure(Figure(key, [(alt, table)], alt, lambda: spec))
 
 
-def keep(key: str, maps: Sequence[Map], panels: list[dict[str, Any]], spec: Callable[[], dict[str, Any]]) -> None:
+def keep(
+    key: str, maps: Sequence[Map], panels: list[dict[str, Any]], spec: Callable[[], dict[str, Any]], alt: str
+) -> None:
     """Keep a figure of maps for show_tables and for what is taken home; spec makes it again."""
     named = [(plain(one.title), partial(frame, one)) for one in maps]
-    drawn().figure(Figure(key, named, " ".join(map(sentence, maps)), spec, panels, maps))
+    drawn().figure(Figure(key, named, alt, spec, panels, maps))
 
 
 def tables(key: str, made: Sequence[tuple[str, partial[pd.DataFrame]]]) -> None:

@@ -32,8 +32,7 @@ def show(sizes: Sizes, t: int, n: int) -> None:
     """Draw what step t of n costs, and what steps 1 to n do."""
     headings.title(_("What it costs: all heads of one layer, in float32"))
     with st.container(horizontal=True, gap="medium"):
-        with st.container(width="content"):
-            _numbers(sizes, t)
+        _numbers(sizes, t)
         curves = once("cost_curves", (sizes, n), lambda: _curves(sizes, n))
         _record(sizes, n, curves)
         charts = once("costs", (sizes, n, current_theme(), state.language()), lambda: _charts(sizes.n_heads, curves))

@@ -53,7 +53,7 @@ def show(
     with st.container(key=KEY, width=whole):
         alt = " ".join(sentence(part.map) for part in parts)
         st.plotly_chart(Specified(spec), width=whole, theme=None, key=f"chart-{KEY}", config=CONFIG, alt=alt)
-    labs.keep(KEY, [part.map for part in parts], panels, lambda: _specified(computed, problem, parts, letters)[0])
+    labs.keep(KEY, [part.map for part in parts], panels, lambda: _specified(computed, problem, parts, letters)[0], alt)
     if len(problem.operands) > OPERANDS:
         st.caption(_("Of {n} operands the first {shown} are drawn.").format(n=len(problem.operands), shown=OPERANDS))
     long = [letter for letter, n in problem.sizes.items() if n > CELLS and letter not in tokens]

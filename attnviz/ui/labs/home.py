@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ from attnviz.export.parts import Part
 from attnviz.export.program import About
 from attnviz.figures.map_places import plain
 from attnviz.locale import _
-from attnviz.ui import home, state
+from attnviz.ui import home, source, state
 from attnviz.ui.compute import Computed
 from attnviz.ui.drawn import Drawn, Published, drawn
 
@@ -40,9 +40,15 @@ class Asked(NamedTuple):
         return made(kind, now, home.about_of(self.words, self.note, self.url, now.query), dark=self.dark)
 
 
-def show(computed: Computed) -> None:
-    """Offer the lab as files; call it when the lab is drawn."""
-    expander = st.expander(_("Take it home"), key="home", on_change="rerun")
+def show(computed: Computed, *functions: Callable[..., Any]) -> None:
+    """Offer the lab as files, and the source of the functions that it is about; call it when the lab is drawn.
+
+    Both in one box: every box costs each run.
+    """
+    words = _("Take it home")
+    if functions:
+        words = _("Take it home, and the code that ran: {names}").format(names=source.named(functions))
+    expander = st.expander(words, key="home", on_change="rerun")
     if not expander.open:  # a closed one costs nothing
         return
     place = [st.session_state["_title"], st.session_state["_section"]]
@@ -60,6 +66,7 @@ def show(computed: Computed) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             for kind in KINDS:
                 home.offer(kind, state.language(), partial(asked.made, kind))
+        source.write(functions)
 
 
 def made(kind: str, now: Published, about: About, *, dark: bool = False) -> str | bytes:

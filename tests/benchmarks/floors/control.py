@@ -10,7 +10,12 @@ def page() -> None:
     given, boards = multipage.load()
     kind = given["kind"]
     if kind == "choice":
-        chosen = st.segmented_control("Control", [0, 1], default=0, required=True, key="control")
+        names, (first, second) = given["choices"], given["buttons"]
+        places = range(len(names))
+        place = st.segmented_control(
+            "Control", places, default=first, required=True, format_func=names.__getitem__, key="control"
+        )
+        chosen = place == second
     elif kind == "slider":
         chosen = st.slider("Control", 0, 1, 0, key="control")
     elif kind == "toggle":
