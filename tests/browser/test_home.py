@@ -2,6 +2,8 @@
 
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 from xml.etree import ElementTree
@@ -24,6 +26,22 @@ def take(page: Page, words: str, folder: Path) -> Path:
     return path
 
 
+@contextmanager
+def offline(browser: Browser, path: Path) -> Iterator[Page]:
+    """Open a page from a file; it then has asked for nothing else, run nothing that was typed, and failed nowhere."""
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    asked: list[str] = []
+    problems: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(path.as_uri())
+    yield page
+    assert page.evaluate("() => window.__pwned ?? null") is None
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == [] and problems == []
+    page.close()
+
+
 # The middle of a drawn cell of a chart's panel, from Plotly's own axes.
 MIDDLE = """([chart, name, i, j]) => {
     const gd = document.querySelectorAll('.js-plotly-plot')[chart];
@@ -43,31 +61,21 @@ def test_the_page_hovers_and_opens_cells_without_any_server(
     reader.page.locator(".st-key-home summary").click()
     path = take(reader.page, "可离线使用的网页（HTML）", tmp_path)
 
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    asked: list[str] = []
-    problems: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.goto(path.as_uri())
-    expect(page.locator(".js-plotly-plot")).to_have_count(3)
-    weights = Experiment(TEXT, tokenizer="spaces", mask="causal").run().trace.weights[0, 0]  # type: ignore[union-attr]
+    with offline(browser, path) as page:
+        expect(page.locator(".js-plotly-plot")).to_have_count(3)
+        weights = Experiment(TEXT, tokenizer="spaces", mask="causal").run().trace.weights[0, 0]  # type: ignore[union-attr]
 
-    page.get_by_role("spinbutton", name="行").fill("4")
-    page.get_by_role("spinbutton", name="列").fill("2")
-    page.keyboard.press("Enter")
-    expect(page.locator(".equals")).to_have_text(f"a₁,₄,₂ = {float(weights[3, 1]):.4f}")
+        page.get_by_role("spinbutton", name="行").fill("4")
+        page.get_by_role("spinbutton", name="列").fill("2")
+        page.keyboard.press("Enter")
+        expect(page.locator(".equals")).to_have_text(f"a₁,₄,₂ = {float(weights[3, 1]):.4f}")
 
-    where = page.evaluate(MIDDLE, [1, "weights", 4, 0])
-    page.mouse.move(*where)
-    expect(page.locator(".attnviz-tip")).to_contain_text(f"{float(weights[4, 0]):.6g}"[:7])
-    page.mouse.click(*where)
-    expect(page.locator(".equals")).to_have_text(f"a₁,₅,₁ = {float(weights[4, 0]):.4f}")
-    assert page.evaluate("() => window.__pwned ?? null") is None
-    assert page.locator("a").get_attribute("href") == reader.link() or reader.link() in page.content()
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
-    assert problems == []
-    page.close()
+        where = page.evaluate(MIDDLE, [1, "weights", 4, 0])
+        page.mouse.move(*where)
+        expect(page.locator(".attnviz-tip")).to_contain_text(f"{float(weights[4, 0]):.6g}"[:7])
+        page.mouse.click(*where)
+        expect(page.locator(".equals")).to_have_text(f"a₁,₅,₁ = {float(weights[4, 0]):.4f}")
+        assert page.locator("a").get_attribute("href") == reader.link() or reader.link() in page.content()
 
 
 def test_the_page_of_a_long_text_opens_a_cell_with_its_largest_terms_and_the_rest(
@@ -82,31 +90,26 @@ def test_the_page_of_a_long_text_opens_a_cell_with_its_largest_terms_and_the_res
     row = trace.masked[0, 0, 402].double()
     shares, s, u = row.softmax(0), 402, 383
 
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
-    expect(page.locator(".part")).to_contain_text("query tokens 401 to 424 and key tokens 381 to 404 of 600")
-    where = page.evaluate(MIDDLE, [0, "weights", s - 400, u - 380])
-    page.mouse.move(*where)
-    tip = page.locator(".attnviz-tip")
-    expect(tip).to_contain_text(f"s={s + 1} “w{s * s % 997}”   u={u + 1} “w{u * u % 997}”")
-    assert math.isclose(float(tip.inner_text().split()[1]), float(shares[u]), rel_tol=1e-5)
-    page.mouse.click(*where)
-    expect(page.locator(".equals")).to_contain_text("a₁,₄₀₃,₃₈₄ = ")
-    heads, _masked, exponentials, _shares = (
-        line.split("\t") for line in page.locator("table").inner_text().split("\n")
-    )
-    largest = {*map(int, row.topk(8).indices), u}
-    assert [int(head.split()[0]) - 1 for head in heads[1:-2]] == sorted(largest)
-    assert heads[-2:] == [f"the other {600 - len(largest)}", "sum"]
-    *listed, rest, whole = map(float, exponentials[1:])
-    exact = (row - row.max()).exp()
-    others = exact.sum() - exact[list(largest)].sum()
-    for said, value in ((whole, exact.sum()), (rest, others), (listed[sorted(largest).index(u)], exact[u])):
-        assert math.isclose(said, float(value), rel_tol=1e-3)
-    assert asked == [path.as_uri()]
-    page.close()
+    with offline(browser, path) as page:
+        expect(page.locator(".part")).to_contain_text("query tokens 401 to 424 and key tokens 381 to 404 of 600")
+        where = page.evaluate(MIDDLE, [0, "weights", s - 400, u - 380])
+        page.mouse.move(*where)
+        tip = page.locator(".attnviz-tip")
+        expect(tip).to_contain_text(f"s={s + 1} “w{s * s % 997}”   u={u + 1} “w{u * u % 997}”")
+        assert math.isclose(float(tip.inner_text().split()[1]), float(shares[u]), rel_tol=1e-5)
+        page.mouse.click(*where)
+        expect(page.locator(".equals")).to_contain_text("a₁,₄₀₃,₃₈₄ = ")
+        heads, _masked, exponentials, _shares = (
+            line.split("\t") for line in page.locator("table").inner_text().split("\n")
+        )
+        largest = {*map(int, row.topk(8).indices), u}
+        assert [int(head.split()[0]) - 1 for head in heads[1:-2]] == sorted(largest)
+        assert heads[-2:] == [f"the other {600 - len(largest)}", "sum"]
+        *listed, rest, whole = map(float, exponentials[1:])
+        exact = (row - row.max()).exp()
+        others = exact.sum() - exact[list(largest)].sum()
+        for said, value in ((whole, exact.sum()), (rest, others), (listed[sorted(largest).index(u)], exact[u])):
+            assert math.isclose(said, float(value), rel_tol=1e-3)
 
 
 def test_a_picture_has_the_labels_the_title_and_the_link(open_app: OpenApp, tmp_path: Path) -> None:
