@@ -23,6 +23,8 @@ from attnviz.export.parts import Part, start
 from attnviz.labs.equation_loops import Loop
 from attnviz.locale import _
 
+_PRINTED = "precision=4, sci_mode=False, threshold=100_000, linewidth=200"  # matrices whole, rows in one line
+
 
 class Shown(NamedTuple):
     """A matrix that is on screen, and what it is called there."""
@@ -55,7 +57,7 @@ def parts(calls: Sequence[Call], shown: Sequence[Shown], experiment: Experiment,
     given = [Part(_("What is given"), "\n".join(written.given))] if written.given else []
     imports = ("from __future__ import annotations", *made.imports)
     return [
-        Part(_("torch, and the tokens"), start(tokens, [*before, *given], "precision=4, sci_mode=False", imports)),
+        Part(_("torch, and the tokens"), start(tokens, [*before, *given], _PRINTED, imports)),
         *before,
         *given,
         *([Part(_own_words(), "\n\n\n".join(definitions))] if definitions else []),
@@ -106,8 +108,11 @@ def _printed(calls: Sequence[Call], shown: Sequence[Shown], run: Run, written: W
         found = expression(one.values, made, copies=True)
         assert found is not None
         written.used[root(found)] = None
-        yield f"print({found})  # {program.printable(' '.join(one.title.split()))}"
+        title = program.printable(" ".join(one.title.split()))
+        yield f"print({title!r})"
+        yield f"print({found})  # {title}"
     for call in calls:
         if call.name not in written.used:
+            yield f"print({call.name!r})"
             several = type(call.result) in (tuple, list) and not all(isinstance(one, int) for one in call.result)
             yield f'print(*{call.name}, sep="\\n")' if several else f"print({call.name})"

@@ -45,8 +45,12 @@ class Place(NamedTuple):
         return Written(words, f"= {_digits(self.map.values[row, column])}", [], [])
 
 
-def page(about: About, figures: Sequence[Figure], hover: dict[str, Any], theme: Theme, *, file: str) -> str:
+def page(
+    about: About, figures: Sequence[Figure], hover: dict[str, Any], theme: Theme, *, file: str, part: str = ""
+) -> str:
     """Return the file of a lab's figures; hover: what the linked hover is told; file: what saved pictures are called.
+
+    part: what is drawn of a longer text, in words.
 
     Up to limits.EXPORT_BYTES of cells are in it, and as much of tables.
     """
@@ -75,7 +79,7 @@ def page(about: About, figures: Sequence[Figure], hover: dict[str, Any], theme: 
         "cells": dict(_cells(places)),
         "chosen": _chosen(places, hover.get("selected")),
     }
-    return filled(about, home, theme, "")
+    return filled(about, home, theme, part)
 
 
 def _places(one: Figure, spec: dict[str, Any]) -> Iterator[Place]:

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from csv import QUOTE_NONNUMERIC
+from numbers import Real
 from typing import TYPE_CHECKING
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -108,7 +109,8 @@ def zipped(about: About, figures: Sequence[Figure]) -> bytes:
 
 
 def _no_formula(name: object) -> str:
-    return _FORMULA.sub("'", str(name))
+    """A name as a text where a spreadsheet would take it for a formula; a number, negative or not, is none."""
+    return str(name) if isinstance(name, Real) else _FORMULA.sub("'", str(name))
 
 
 def _field(line: str) -> str:

@@ -104,16 +104,21 @@ def _formulas(computed: Computed, block: str, view: View, colours: Theme) -> Non
             st.code(code(step, computed.experiment, view.letters), language="python")
 
 
+def said(computed: Computed) -> str:
+    """Say how much the maps show of a text that is longer than that; "" for one that is not."""
+    n = len(computed.run.tokens[computed.view.b])
+    words = _(
+        "{n} tokens: the maps show {shown} queries and {shown} keys at a time; every number is of the whole text."
+    )
+    return words.format(n=n, shown=TOKENS_SHOWN) if n > TOKENS_SHOWN else ""
+
+
 def windows(computed: Computed) -> None:
     """Offer which tokens of a long text are drawn."""
-    n = len(computed.run.tokens[computed.view.b])
-    if n <= TOKENS_SHOWN:
+    if not (words := said(computed)):
         return
-    st.caption(
-        _(
-            "{n} tokens: the maps show {shown} queries and {shown} keys at a time; every number is of the whole text."
-        ).format(n=n, shown=TOKENS_SHOWN)
-    )
+    n = len(computed.run.tokens[computed.view.b])
+    st.caption(words)
     with st.container(horizontal=True):
         for field, words in (("from_s", _("First query shown")), ("from_u", _("First key shown"))):
             key = f"first:{field}"

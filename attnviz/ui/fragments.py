@@ -30,6 +30,7 @@ def fragment(
         @wraps(show)
         def run(*args: Given.args, **given: Given.kwargs) -> Made:
             locale.use(state.language())  # a fragment runs in a thread of its own
+            state.remind()
             made = show(*args, **given)
             widgets.told()
             return made

@@ -20,6 +20,7 @@ from attnviz.links import read_query
 from attnviz.ui import linked, widgets
 
 _HELD = ("experiment", "view", "past")
+_BOXES = ("text_line", "text_area", "several", "language")  # widgets that are no field's
 
 
 class Bound(TypedDict):
@@ -37,7 +38,13 @@ def begin() -> None:
         experiment, view, refused = read_query(query)
         st.session_state.update(experiment=experiment, view=view, past=[])
         linked.begin(refused)
+    remind()
     locale.use(language())
+
+
+def remind() -> None:
+    """Let the browser be sent again what it has not drawn yet; called when a run of a page, or of a part, begins."""
+    widgets.remind(experiment(), view(), view().lab, keys=_BOXES)
 
 
 def arrive(page: str) -> None:

@@ -32,6 +32,27 @@ def follow(*sources: Any) -> None:
             give(str(key), values[field])
 
 
+def remind(*sources: Any, keys: tuple[str, ...] = ()) -> None:
+    """Let widgets of the fields of some dataclasses, and of other keys, be sent their values anew where not drawn yet.
+
+    Streamlit sends a value once, and a browser sends those of all widgets that it has drawn. Whoever clicks before a
+    box is there, as on a slow network, has the page run again: the box would be drawn empty, and what stood in it lost
+    with the next click. Call it when a run begins.
+    """
+    context = get_script_run_ctx()
+    if context is None:
+        return
+    states = context.session_state._state._new_widget_state.states
+    if not states:  # nothing was sent: the session begins
+        return
+    drawn = {name.split("-", 2)[-1] for name in states}  # $$ID-hash-key
+    fields = {name for source in sources for name in source.__dataclass_fields__} | set(keys)
+    for key in map(str, list(st.session_state)):
+        unsent = key not in drawn and key not in context.shared.widget_user_keys_this_run
+        if unsent and key.partition(".")[0] in fields:
+            st.session_state[key] = st.session_state[key]
+
+
 def told() -> None:
     """Note that a run of a page, or of a part of it, has ended: the browser is told what the widgets in it show."""
     context = get_script_run_ctx()

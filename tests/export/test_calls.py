@@ -48,7 +48,7 @@ def test_a_piece_of_the_attention_is_computed_and_not_copied() -> None:
     assert "print(knocked.weights)  # a after" in text
     names, printed = ran(text)
     torch.testing.assert_close(names["knocked"].output, made.result.output)
-    assert printed == "tensor([[1., 0.],\n        [0., 1.]])\n"
+    assert printed == "a after\ntensor([[1., 0.],\n        [0., 1.]])\n"
 
 
 def test_what_is_no_piece_of_it_stands_in_the_program_and_alone() -> None:
@@ -82,13 +82,13 @@ def test_a_result_that_is_several_is_given_by_name_and_printed_by_line() -> None
     names, printed = ran(text)
     assert names["steps"] == steps.result and "print(steps)" not in text
     alone, printed = ran(text_of([sizes, steps], []))
-    assert alone["steps"] == steps.result and printed.splitlines() == [str(one) for one in alone["steps"]]
+    assert alone["steps"] == steps.result and printed.splitlines() == ["steps", *map(str, alone["steps"])]
 
 
 def test_a_list_of_numbers_is_printed_in_one_line() -> None:
     sizes = call("sizes", Sizes, 8, 4, 4, n_heads=2, n_kv_heads=2)
     steps = call("steps", multiplications_by_step, sizes.result, 3, cached=True)
-    assert ran(text_of([sizes, steps], []))[1] == f"{steps.result}\n"
+    assert ran(text_of([sizes, steps], []))[1] == f"steps\n{steps.result}\n"
 
 
 def test_every_kind_of_argument() -> None:

@@ -1,5 +1,7 @@
 """The numbers of a view as files that other programs read."""
 
+import io
+
 import pandas as pd
 import pytest
 import torch
@@ -89,3 +91,9 @@ def test_a_long_text_without_a_mask_has_none_in_the_file() -> None:
     experiment = Experiment("a " * 600)
     found = load(safetensors(ABOUT, long.of(without_trace(experiment), experiment, 0, 0)))  # of no view: the first rows
     assert "mask" not in found and found["weights"].shape == (24, 600)
+
+
+def test_a_number_is_no_formula_and_stays_one() -> None:
+    table = pd.DataFrame([[1.0], [2.0]], index=[-3, 4.5])
+    read = pd.read_csv(io.StringIO(csv(About("t", "", "1"), table)), skiprows=3, index_col=0)
+    assert read.index.tolist() == [-3, 4.5]

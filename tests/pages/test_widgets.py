@@ -2,6 +2,7 @@
 
 import pytest
 import streamlit as st
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.presets import preset
@@ -90,3 +91,18 @@ def test_a_value_that_comes_after_its_key_was_forgotten_is_found(monkeypatch: py
     monkeypatch.setattr(widgets, "sent", forgotten)
     session = Session().set("n_heads", 3)
     assert session.sound() and session.experiment.n_heads == 3
+
+
+@pytest.mark.parametrize("page", ["explore", "einsum"])
+def test_a_box_that_the_browser_has_not_drawn_is_sent_its_text_anew(page: str) -> None:
+    """A click before the box is there: the browser sends the values of all widgets but of this one."""
+    session = Session(page, text="a b c")
+    sent = session.at._tree.get_widget_states()
+    drawn = [state for state in sent.widgets if not state.id.endswith("-text_line")]
+    assert len(drawn) == len(sent.widgets) - 1
+    session.at._run(WidgetStates(widgets=drawn))
+    box = session.at.text_input(key="text_line")
+    assert box.proto.set_value and box.proto.value == "a b c"
+    session.at._run(sent)  # now it is drawn, and is told no more
+    assert not session.at.text_input(key="text_line").proto.set_value
+    assert session.experiment.text == "a b c"

@@ -17,7 +17,7 @@ from attnviz.export.parts import Part
 from attnviz.export.program import About
 from attnviz.figures.map_places import plain
 from attnviz.locale import _
-from attnviz.ui import home, source, state
+from attnviz.ui import board, home, source, state
 from attnviz.ui.compute import Computed
 from attnviz.ui.drawn import Drawn, Published, drawn
 
@@ -40,10 +40,10 @@ class Asked(NamedTuple):
         return made(kind, now, home.about_of(self.words, self.note, self.url, now.query), dark=self.dark)
 
 
-def show(computed: Computed, *functions: Callable[..., Any]) -> None:
+def show(computed: Computed, *functions: Callable[..., Any], note: str = "") -> None:
     """Offer the lab as files, and the source of the functions that it is about; call it when the lab is drawn.
 
-    Both in one box: every box costs each run.
+    Both in one box: every box costs each run. note: whose numbers these are, where that is not the experiment's.
     """
     words = _("Take it home")
     if functions:
@@ -51,7 +51,7 @@ def show(computed: Computed, *functions: Callable[..., Any]) -> None:
     expander = st.expander(words, key="home", on_change="rerun")
     if not expander.open:  # a closed one costs nothing
         return
-    place = [st.session_state["_title"], st.session_state["_section"]]
+    place = [st.session_state["_title"], st.session_state["_section"], note]
     asked = Asked(
         drawn(),
         computed,
@@ -90,7 +90,8 @@ def _page(now: Published, about: About, dark: bool) -> str:
     from attnviz.export.html_labs import page
     from attnviz.figures.colours import theme
 
-    return page(about, now.figures, now.hover, theme("dark" if dark else "light"), file="attnviz")
+    colours, part = theme("dark" if dark else "light"), board.said(now.computed)
+    return page(about, now.figures, now.hover, colours, file="attnviz", part=part)
 
 
 def _parts(now: Published) -> list[Part]:

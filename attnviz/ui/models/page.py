@@ -10,6 +10,7 @@ import streamlit as st
 from attnviz.figures.text import markdown
 from attnviz.limits import MODEL_CHARS
 from attnviz.locale import _
+from attnviz.models import registry
 from attnviz.models.reading import Reading
 from attnviz.ui import cell as cells
 from attnviz.ui import home, labs, notices, process, routing, state
@@ -65,9 +66,15 @@ def show(words: str) -> None:
     if head.has_board(now):
         labs.show_tables()
         cells.show(computed, charts + shown.charts, BOARD, on_other=partial(overview.clicked, now))
-        home.show(computed, ("scores", "output"), BOARD)
+        home.show(computed, ("scores", "output"), BOARD, _whose(now))
     else:
         _connect(now, charts, shown)
+
+
+def _whose(now: Chosen) -> str:
+    """Say in the files whose numbers they are."""
+    words = _("{model}, layer {layer}, head {head}")
+    return words.format(model=registry.code_of(state.view().lab.model), layer=now.layer + 1, head=now.head + 1)
 
 
 def _connect(now: Chosen, charts: Charts, shown: Shown) -> None:
@@ -83,7 +90,7 @@ def _connect(now: Chosen, charts: Charts, shown: Shown) -> None:
 
     selected = {"name": "weights", "row": view.s, "col": view.u}
     labs.connect(shown.computed, charts, selected=selected, key_tokens=shown.keys, on_cell=clicked)
-    labs_home.show(shown.computed)
+    labs_home.show(shown.computed, note=_whose(now))
 
 
 def _say_shortened(reading: Reading) -> None:
