@@ -13,9 +13,11 @@ from attnviz.export.html import figure, filled
 from attnviz.export.html_cells import Written
 from attnviz.export.program import About
 from attnviz.figures.colours import Theme
-from attnviz.figures.map_places import Axis, Map
+from attnviz.figures.map_places import Axis, Map, plain
 from attnviz.limits import EXPORT_BYTES
 from attnviz.locale import _
+
+_LEGEND = 44  # pixels below a chart, of two lines
 
 
 class Place(NamedTuple):
@@ -54,7 +56,7 @@ def page(
 
     Up to limits.EXPORT_BYTES of cells are in it, and as much of tables.
     """
-    drawn = [(one, one.spec()) for one in figures if one.spec is not None]
+    drawn = [(one, one.spec() if one.maps else _with_legend(one.spec())) for one in figures if one.spec is not None]
     places = {place.panel["name"]: place for one, spec in drawn for place in _places(one, spec)}
     tables = _tables(figures)
     home = {
@@ -62,7 +64,7 @@ def page(
         "charts": [
             {
                 "key": one.key,
-                "title": one.title,
+                "title": _title(one, spec),
                 "figure": figure(spec),
                 "panels": one.panels,
                 "alt": one.alt,
@@ -80,6 +82,18 @@ def page(
         "chosen": _chosen(places, hover.get("selected")),
     }
     return filled(about, home, theme, part)
+
+
+def _with_legend(spec: dict[str, Any]) -> dict[str, Any]:
+    """A chart whose legend stands above several on its page: here each has its own."""
+    named = [one for one in spec["data"] if one.get("name") and one.get("showlegend") is not False]
+    layout = spec["layout"]
+    if layout.get("showlegend") is not False or len(named) < 2:
+        return spec
+    margin = layout["margin"] | {"b": layout["margin"].get("b", 0) + _LEGEND}
+    place = {"orientation": "h", "x": 0, "xanchor": "left", "yref": "container", "y": 0, "yanchor": "bottom"}
+    more = {"showlegend": True, "legend": place, "margin": margin, "height": layout["height"] + _LEGEND}
+    return {**spec, "layout": {**layout, **more}}
 
 
 def _places(one: Figure, spec: dict[str, Any]) -> Iterator[Place]:
@@ -112,7 +126,7 @@ def _chosen(places: dict[str, Place], selected: dict[str, Any] | None) -> dict[s
 
 def _tables(figures: Sequence[Figure]) -> dict[str, list[dict[str, Any]]]:
     """The tables of each figure, as far as there is room."""
-    room = EXPORT_BYTES
+    room, lines = EXPORT_BYTES, {one.key for one in figures if not one.maps}
     made: dict[str, list[dict[str, Any]]] = {}
     for key, _i, name, make in each_table(figures):
         frame = make()
@@ -120,16 +134,27 @@ def _tables(figures: Sequence[Figure]) -> dict[str, list[dict[str, Any]]]:
         if room < 0:
             break
         heads = [str(frame.index.name or ""), *map(str, frame.columns)]
-        columns = [[_digits(value) for value in frame[column].to_numpy()] for column in frame.columns]
+        blank = "" if key in lines else "nan"  # where a line of a chart has no point
+        columns = [[_digits(value, blank) for value in frame[column].to_numpy()] for column in frame.columns]
         rows = [[str(label), *line] for label, *line in zip(frame.index, *columns, strict=True)]
         made.setdefault(key, []).append({"name": name, "heads": heads, "rows": rows})
     return made
 
 
-def _digits(value: Any) -> str:
+def _title(one: Figure, spec: dict[str, Any]) -> str:
+    """What stands above a figure: of maps their titles, of a chart its own or what its axis counts."""
+    layout = spec["layout"]
+    places = (layout.get("title"), layout.get("yaxis", {}).get("title"))
+    words = [plain(place["text"]) for place in places if place and place.get("text")]
+    return words[0] if words and not one.maps else one.title
+
+
+def _digits(value: Any, blank: str = "nan") -> str:
     """A number with every digit that it has, a truth as 0 or 1, a word as it is."""
     if isinstance(value, str):
         return value
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        return blank
     value = value.numpy()[()] if isinstance(value, Tensor) else value
     return str(int(value) if isinstance(value, bool | np.bool_) else value).replace("-", "−").replace("inf", "∞")
 

@@ -153,7 +153,10 @@ def test_a_table_holds_the_numbers_of_its_chart() -> None:
     frames = [frame.value for frame in session.at.dataframe]
     made = averages(6, 200, 0)
     for frame, values in zip(frames, (made.spread, *(part[MIDDLE] for part in made[1:])), strict=False):
-        assert list(frame.columns) == NAMES and torch.equal(torch.tensor(frame.to_numpy()).mT, values)
+        assert torch.equal(torch.tensor(frame[NAMES].to_numpy()).mT, values)
+        assert frame.columns[-1] == "your own row" and frame["your own row"].count() == 1
+        band = [name for name in frame.columns if "% of rows" in name]
+        assert not band or bool((frame[band[0]] <= frame[band[1]]).all())
     for frame, name in zip(frames[4:], ("drawn", "rows"), strict=True):
         data = session.charts()[f"scale-{name}"]["data"]
         assert np.array_equal(frame.to_numpy().T, [array(bars["y"]) for bars in data])

@@ -172,7 +172,10 @@ def _curve(computed: Computed, curves: dict[str, Curve], bare: float) -> None:
         "layouts and not rotated."
     ).format(n=PLACES)
     labs.chart(
-        "curve-distance", lines(series, x, y, current_theme(), size=(720, 300)), alt, partial(_table, curves, names)
+        "curve-distance",
+        lines(series, x, y, current_theme(), size=(720, 300)),
+        alt,
+        partial(_table, curves, names, bare),
     )
     st.caption(
         _(
@@ -182,8 +185,9 @@ def _curve(computed: Computed, curves: dict[str, Curve], bare: float) -> None:
     )
 
 
-def _table(curves: dict[str, Curve], names: dict[str, str]) -> pd.DataFrame:
+def _table(curves: dict[str, Curve], names: dict[str, str], bare: float) -> pd.DataFrame:
     import pandas as pd
 
     index = next(iter(curves.values())).distances.tolist()
-    return pd.DataFrame({names[name]: curve.scores.numpy() for name, curve in curves.items()}, index=index)
+    columns = {names[name]: curve.scores.numpy() for name, curve in curves.items()}
+    return pd.DataFrame({**columns, _("not rotated"): bare}, index=pd.Index(index, name=_("distance")))

@@ -92,7 +92,9 @@ def _curve(
     alt = _("{name} from d_k = 1 to {most}: {ends}; your own row: {mine}.").format(
         name=words, most=SIZES[-1], ends=ends, mine=number(mine[1], 4)
     )
-    labs.chart(f"scale-{name}", spec, alt, partial(_curve_table, middle))
+    at = SCALINGS.index(setting.scale)
+    band = (low[at], high[at]) if has_band else None
+    labs.chart(f"scale-{name}", spec, alt, partial(_curve_table, middle, setting.scale, band, mine))
 
 
 def histograms(setting: Setting, d_k: int) -> None:
@@ -144,10 +146,20 @@ def _ticks(at: tuple[float, ...]) -> dict[str, Any]:
     return {"tickmode": "array", "tickvals": list(at), "ticktext": [f"{value:g}" for value in at]}
 
 
-def _curve_table(middle: list[list[float]]) -> pd.DataFrame:
+def _curve_table(
+    middle: list[list[float]], chosen: str, band: tuple[list[float], list[float]] | None, mine: tuple[int, float]
+) -> pd.DataFrame:
+    """The numbers of the lines, of the band around the chosen one, and of the reader's own row."""
     import pandas as pd
 
-    return pd.DataFrame(dict(zip(scalings().values(), middle, strict=True)), index=pd.Index(SIZES, name="d_k"))
+    columns = dict(zip(scalings().values(), middle, strict=True))
+    if band is not None:
+        label = scalings()[chosen]
+        columns[_("{name}: 10 % of rows lie below").format(name=label)] = band[0]
+        columns[_("{name}: 90 % of rows lie below").format(name=label)] = band[1]
+    table = pd.DataFrame(columns, index=pd.Index(SIZES, name="d_k"))
+    own = pd.DataFrame({_("your own row"): [mine[1]]}, index=pd.Index([mine[0]], name="d_k"))
+    return table.join(own, how="outer")
 
 
 def _bins_table(bins: dict[str, tuple[Tensor, Tensor]]) -> pd.DataFrame:
