@@ -42,14 +42,14 @@ def remind(*sources: Any, keys: tuple[str, ...] = ()) -> None:
     context = get_script_run_ctx()
     if context is None:
         return
-    states = context.session_state._state._new_widget_state.states
-    if not states:  # nothing was sent: the session begins
+    held = context.session_state._state
+    sent, keys_of = held._new_widget_state.states, held._key_id_mapper.id_key_mapping
+    if not sent:  # the session begins
         return
-    drawn = {name.split("-", 2)[-1] for name in states}  # $$ID-hash-key
     fields = {name for source in sources for name in source.__dataclass_fields__} | set(keys)
-    for key in map(str, list(st.session_state)):
-        unsent = key not in drawn and key not in context.shared.widget_user_keys_this_run
-        if unsent and key.partition(".")[0] in fields:
+    for key in {*keys_of.values()} - {keys_of[name] for name in sent if name in keys_of}:
+        waits = key.partition(".")[0] in fields and key not in context.shared.widget_user_keys_this_run
+        if waits and key in st.session_state:
             st.session_state[key] = st.session_state[key]
 
 
