@@ -13,7 +13,7 @@ from attnviz.export.html import figure, filled
 from attnviz.export.html_cells import Written
 from attnviz.export.program import About
 from attnviz.figures.colours import Theme
-from attnviz.figures.map_places import Axis, Map, plain
+from attnviz.figures.map_places import Map, called, plain
 from attnviz.limits import EXPORT_BYTES
 from attnviz.locale import _
 
@@ -41,8 +41,8 @@ class Place(NamedTuple):
         column = j - self.first[1] if columns == self.shape[1] else j
         words = _("{symbol}, row {row}, column {column}").format(
             symbol=self.panel["symbol"],
-            row=_called(self.map.rows, row, i),
-            column=_called(self.map.columns, column, j),
+            row=called(self.map.rows, row, i),
+            column=called(self.map.columns, column, j),
         )
         return Written(words, f"= {_digits(self.map.values[row, column])}", [], [])
 
@@ -52,9 +52,7 @@ def page(
 ) -> str:
     """Return the file of a lab's figures; hover: what the linked hover is told; file: what saved pictures are called.
 
-    part: what is drawn of a longer text, in words.
-
-    Up to limits.EXPORT_BYTES of cells are in it, and as much of tables.
+    part: what is drawn of a longer text, in words. Up to limits.EXPORT_BYTES of cells are in it, and as much of tables.
     """
     drawn = [(one, one.spec() if one.maps else _with_legend(one.spec())) for one in figures if one.spec is not None]
     places = {place.panel["name"]: place for one, spec in drawn for place in _places(one, spec)}
@@ -157,7 +155,3 @@ def _digits(value: Any, blank: str = "nan") -> str:
         return blank
     value = value.numpy()[()] if isinstance(value, Tensor) else value
     return str(int(value) if isinstance(value, bool | np.bool_) else value).replace("-", "−").replace("inf", "∞")
-
-
-def _called(axis: Axis, at: int, i: int) -> str:
-    return f"{i + 1} “{axis.words[at]}”" if axis.words else str(i + 1)

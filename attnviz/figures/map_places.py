@@ -57,6 +57,16 @@ class Map(NamedTuple):
     least: float = 0.0  # to which a signed scale reaches at least, so that what rounding left is not painted as large
 
 
+def called(axis: Axis, at: int, number: int | None = None) -> str:
+    """Return what a row or a column is called: its number from 1, and its word; number: where that is not its place.
+
+    >>> called(Axis("s", ("the", "cat")), 1), called(Axis("s", ("cat",)), 0, number=1), called(Axis("k"), 1)
+    ('2 “cat”', '2 “cat”', '2')
+    """
+    count = (at if number is None else number) + 1
+    return f"{count} “{axis.words[at]}”" if axis.words else str(count)
+
+
 class Window(NamedTuple):
     """The part of a map that is drawn: all of it, but for long axes of tokens."""
 

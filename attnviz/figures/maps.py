@@ -12,7 +12,7 @@ from attnviz.figures.colours import Theme
 from attnviz.figures.frame import bar, frame, note
 from attnviz.figures.layout import BAR, DIGITS_ONE, TARGET, Slot
 from attnviz.figures.map_axes import Axes, sum_axes, sums, x_axis, y_axis
-from attnviz.figures.map_places import BAR_STEP, Arrangement, Axis, Map, Place, place, plain
+from attnviz.figures.map_places import BAR_STEP, Arrangement, Axis, Map, Place, called, place, plain
 from attnviz.figures.panels import Panel
 from attnviz.figures.text import number
 from attnviz.figures.titles import sized
@@ -95,12 +95,8 @@ def sentence(map_: Map) -> str:
         return words + "."
     s, u = divmod(int(map_.values.nan_to_num(-np.inf, -np.inf, -np.inf).argmax()), columns)
     return words + _(", largest {value} in row {row}, column {column}.").format(
-        value=number(float(finite.max()), 4), row=_called(map_.rows, s), column=_called(map_.columns, u)
+        value=number(float(finite.max()), 4), row=called(map_.rows, s), column=called(map_.columns, u)
     )
-
-
-def _called(axis: Axis, i: int) -> str:
-    return f"{i + 1} “{axis.words[i]}”" if axis.words else str(i + 1)
 
 
 def _next(axes: Axes) -> str:

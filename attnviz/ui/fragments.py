@@ -7,6 +7,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz import locale
 from attnviz.ui import state, widgets
@@ -30,7 +31,8 @@ def fragment(
         @wraps(show)
         def run(*args: Given.args, **given: Given.kwargs) -> Made:
             locale.use(state.language())  # a fragment runs in a thread of its own
-            state.remind()
+            if _runs_alone():  # a whole run has done so when it began
+                state.remind()
             made = show(*args, **given)
             widgets.told()
             return made
@@ -38,3 +40,8 @@ def fragment(
         return run
 
     return made
+
+
+def _runs_alone() -> bool:
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)
