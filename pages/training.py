@@ -6,9 +6,10 @@ from attnviz.experiment import to_query
 from attnviz.locale import _
 from attnviz.training.model import forward
 from attnviz.training.trainer import Training
-from attnviz.ui import board, bridge, cell, labs, notices, process, routing, source, state
+from attnviz.ui import board, bridge, cell, notices, process, routing, source, state
 from attnviz.ui import home as take_home
 from attnviz.ui.drawn import drawn
+from attnviz.ui.labs import figure_tables
 from attnviz.ui.training import asked, curves, heads, home, jobs, replay, settings, watch
 
 routing.require_app()
@@ -59,7 +60,7 @@ with refused:
     notices.show_moved(which=which, layer=layer, head=head, s=computed.view.s, u=computed.view.u)
 charts = board.show(computed, "scores", "output")
 home.offer(shown, tokens, layer, run.layers[layer])
-labs.show_tables()
+figure_tables.show()
 steps = ("scores", "scaled", "masked", "weights", "output")
 cell.show(computed, [grid, *charts], steps, replay.choose_head)
 taken = heads.called(shown, layer, head)

@@ -28,11 +28,18 @@ def visible(token: str) -> str:
     >>> visible("a b"), visible(" "), visible("\\n"), visible("\\x00"), visible("\\u200b")
     ('a b', '␣', '⏎', '␀', 'U+200B')
     """
+    return _seen(token) if len(token) <= 64 else _made_visible(token)
+
+
+def _made_visible(token: str) -> str:
     if not token.strip():
         token = "".join(_SPACES.get(c, c) for c in token)
     if all(unicodedata.category(c) in ("Cf", "Zs", "Mn", "Me") for c in token):
         return " ".join(f"U+{ord(c):04X}" for c in token) or "∅"
     return "".join(_visible_character(c) for c in token)
+
+
+_seen = lru_cache(maxsize=4096)(_made_visible)  # a page asks for each of its tokens many times
 
 
 def _visible_character(c: str) -> str:

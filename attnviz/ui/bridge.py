@@ -1,4 +1,4 @@
-"""The bridge: the one component that ties the browser to Python, and the only JavaScript beside that of figures."""
+"""The bridge: the component that ties the charts in the browser to Python."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from attnviz import locale
 from attnviz.figures.text import visible
-from attnviz.locale import _
 
 _HERE = Path(__file__).parent
 
@@ -21,27 +19,6 @@ _HERE = Path(__file__).parent
 def _component() -> Any:
     script = (_HERE / "bridge.js").read_text(encoding="utf-8")
     return st.components.v2.component("attnviz.bridge", js=script, isolate_styles=False)
-
-
-@st.cache_resource(show_spinner=False)
-def _link() -> Any:
-    figures = _HERE.parent / "figures"
-    files = (figures / "linked.js", figures / "pooled.js", _HERE / "link.js")
-    script = "".join(file.read_text(encoding="utf-8") for file in files)
-    styles = (_HERE / "bridge.css").read_text(encoding="utf-8")
-    # Not isolated, since its styles are for the charts that the bridge serves.
-    return st.components.v2.component("attnviz.link", js=script, css=styles, isolate_styles=False)
-
-
-def copy_link() -> None:
-    """Draw the button that copies the address of this view; the page runs again when its theme is switched.
-
-    It says which language the page is in, which Streamlit does not, so that a screen reader pronounces it right. It
-    brings along the script of the linked hover, which every bridge of the page uses: call it on each page.
-    """
-    data = {"copy": _("Copy link"), "copied": _("Copied"), "lang": locale.tag()}
-    data["scheme"] = st.context.theme.type or "light"
-    _link()(key="copy_link", data=data, width="content", on_scheme_change=lambda: None)
 
 
 def connect(

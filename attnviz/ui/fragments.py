@@ -31,7 +31,7 @@ def fragment(
         @wraps(show)
         def run(*args: Given.args, **given: Given.kwargs) -> Made:
             locale.use(state.language())  # a fragment runs in a thread of its own
-            if _runs_alone():  # a whole run has done so when it began
+            if runs_alone():  # a whole run has done so when it began
                 state.remind()
             made = show(*args, **given)
             widgets.told()
@@ -42,6 +42,7 @@ def fragment(
     return made
 
 
-def _runs_alone() -> bool:
+def runs_alone() -> bool:
+    """Say whether a part of the page runs now, and not the page."""
     context = get_script_run_ctx()
     return context is not None and bool(context.fragment_ids_this_run)

@@ -1,4 +1,4 @@
-"""The head of every page: its title, the language, the link to share, and what could not be taken."""
+"""The head of every page: its title, the language, what it is shared by."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def show(title: str) -> None:
     if title != st.session_state.get("_title"):
         st.session_state.pop("_drawn", None)  # another page's
     st.session_state["_title"], st.session_state["_section"] = title, ""
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key=f"page_{state.page()}"):
         st.title(title, anchor=False)
         if "language" not in st.session_state:
             st.session_state["language"] = locale.current()
@@ -34,10 +34,9 @@ def show(title: str) -> None:
             key="language",
             on_change=_take_language,
         )
-        from attnviz.ui import bridge, pictures
+        from attnviz.ui import sharing
 
-        bridge.copy_link()
-        pictures.offer(title)
+        sharing.offer()
 
 
 def _take_language() -> None:

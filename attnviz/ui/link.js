@@ -1,19 +1,33 @@
-// The link of a page: a button that copies it, and a page that says its language and follows a switch of theme. It
-// stands on every page and never changes, so that Streamlit sends it once: linked.js and pooled.js stand above it, for
-// all bridges of the page.
+// What stands in the head of every page: a button that copies its link and one that saves its pictures. The page says its
+// language here too, and follows a switch of theme. Whatever the script needs stands above it: pictures.js, and linked.js
+// and pooled.js, which come once, for all bridges of the page.
 window.attnviz = { linkPanels };
 
 export default function ({ data, setTriggerValue, parentElement }) {
+  if (parentElement.attnvizStop) parentElement.attnvizStop();
   document.documentElement.lang = data.lang; // Streamlit says "en" of every page
-  const button = parentElement.querySelector("button") || parentElement.appendChild(document.createElement("button"));
-  button.className = "attnviz-copy";
+  if (!parentElement.querySelector(".attnviz-sharing")) {
+    const root = parentElement.appendChild(document.createElement("div"));
+    root.className = "attnviz-sharing";
+    root.appendChild(document.createElement("button")).className = "attnviz-copy";
+    root.appendChild(document.createElement("div")).className = "attnviz-pictures";
+  }
+  offerLink(data, parentElement.querySelector(".attnviz-copy"));
+  const stops = [
+    offerPictures(data, parentElement.querySelector(".attnviz-pictures")),
+    watchScheme(data.scheme, parentElement, setTriggerValue),
+  ];
+  parentElement.attnvizStop = () => stops.forEach((stop) => stop());
+  return parentElement.attnvizStop;
+}
+
+function offerLink(data, button) {
   button.textContent = data.copy;
   button.onclick = async () => {
     const copied = await copyText(location.href);
     button.textContent = copied ? data.copied : location.href;
     setTimeout(() => { button.textContent = data.copy; }, 1600);
   };
-  return watchScheme(data.scheme, parentElement, setTriggerValue);
 }
 
 // Streamlit does not run the page again when its theme is switched, and the charts have colours of their own.
@@ -28,13 +42,10 @@ function watchScheme(drawn, parentElement, setTriggerValue) {
       setTriggerValue("scheme", scheme);
     }
   };
-  if (parentElement.attnvizStop) parentElement.attnvizStop();
   const observer = new MutationObserver(() => requestAnimationFrame(look));
   observer.observe(app, { attributeFilter: ["class", "style"] }); // of its state, which changes with every run, nothing is told
-  const stop = () => observer.disconnect();
-  parentElement.attnvizStop = stop;
   look();
-  return stop;
+  return () => observer.disconnect();
 }
 
 async function copyText(text) {

@@ -1,15 +1,15 @@
-// A button of the page's head that offers every chart on the page as a picture. images.js stands above this. The
-// charts are found when the menu is opened: whatever page it is, and however often its charts are drawn anew. A file is
-// named by the page and by the chart's key, which no language and nothing that was typed changes.
-export default function ({ data, parentElement }) {
+// A button that offers every chart on the page as a picture, drawn into root by link.js. images.js stands above this.
+// The charts are found when the menu is opened: whatever page it is, and however often its charts are drawn anew. A file
+// is named by the page and by the chart's key, which no language and nothing that was typed changes. What it returns
+// stops it.
+function offerPictures(data, root) {
   const make = (name, words, className) => {
     const node = document.createElement(name);
     if (words !== undefined) node.textContent = words;
     if (className) node.className = className;
     return node;
   };
-  const root = parentElement.querySelector(".attnviz-pictures") || parentElement.appendChild(make("div", undefined, "attnviz-pictures"));
-  const button = make("button", data.words.save), menu = make("div", undefined, "attnviz-menu");
+  const button = make("button", data.save), menu = make("div", undefined, "attnviz-menu");
   root.replaceChildren(button, menu);
   menu.hidden = true;
   button.setAttribute("aria-expanded", "false");
@@ -23,12 +23,13 @@ export default function ({ data, parentElement }) {
     const app = getComputedStyle(document.querySelector(".stApp"));
     return { ground: app.backgroundColor, ink: app.color };
   };
+  const page = () => root.closest('[class*="st-key-page_"]').className.match(/st-key-page_(\w+)/)[1]; // its head is named by it
   const namesOf = (charts) => {
     const taken = new Set();
     return charts.map((gd, i) => {
       const holder = gd.closest('[class*="st-key-chart-"]');
       const key = holder ? holder.className.match(/st-key-chart-(?:maps-|block-)?([\w-]*)/)[1] : "";
-      const words = [...new Set(["attnviz", data.page, key || "chart"])].join("-").toLowerCase();
+      const words = [...new Set(["attnviz", page(), key || "chart"])].join("-").toLowerCase();
       const name = words.replace(/[^a-z0-9]+/g, "-").replace(/(-chart)?-*$/, "");
       const unique = taken.has(name) ? name + "-" + (i + 1) : name;
       taken.add(unique);
@@ -39,7 +40,7 @@ export default function ({ data, parentElement }) {
     const charts = [...document.querySelectorAll(".js-plotly-plot")].filter((gd) => gd._fullLayout && gd.offsetParent);
     const names = namesOf(charts);
     menu.replaceChildren();
-    if (!charts.length) menu.append(make("p", data.words.none));
+    if (!charts.length) menu.append(make("p", data.none));
     charts.forEach((gd, i) => {
       const said = gd.closest("[aria-label]"), words = (said && said.getAttribute("aria-label")) || "";
       const line = menu.appendChild(make("div", undefined, "attnviz-picture"));
@@ -50,7 +51,7 @@ export default function ({ data, parentElement }) {
         const save = line.appendChild(make("button", format.toUpperCase()));
         save.setAttribute("aria-label", format.toUpperCase() + " " + (i + 1));
         save.onclick = async () => {
-          const about = { title: data.title, link: location.href, version: data.version };
+          const about = { title: "attnviz · " + document.querySelector("h1").textContent, link: location.href, version: data.version };
           await saveChart(gd, names[i], format, about, look());
         };
       }

@@ -59,6 +59,12 @@ def arrive(page: str) -> None:
         _forget_widgets()
 
 
+def page() -> str:
+    """Return the code of the page that is open, which no language changes: its address, or "explore"."""
+    code: str = st.session_state["_page"]
+    return code or "explore"
+
+
 def again() -> NoReturn:
     """Run the page again at once, each widget sent its value anew: a browser may not have drawn the run before.
 

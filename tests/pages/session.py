@@ -22,7 +22,7 @@ BLOCKS = {
     "output": ("output",),
 }
 POPOVERS = ("more", "examples", "choose", "program", *(f"formulas:{block}" for block in BLOCKS["explore"]))
-_SHARED = ("language", "copy_link")  # widgets of app.py: a browser forgets all others when the page changes
+_SHARED = ("language", "sharing")  # widgets of app.py: a browser forgets all others when the page changes
 
 
 class WarmPagesManager(PagesManager):
@@ -152,6 +152,12 @@ class Session:
             self.at.session_state[key] = True
         self.at.run()
         return self
+
+    def open_tables(self) -> "Session":
+        """Open every figure's table, in a box of their own or in that of what is taken home."""
+        for language in ("en", "zh"):
+            self.at.session_state[f"home_part.{language}"] = "tables"
+        return self.open("home", "tables")
 
     def go(self, page: str) -> "Session":
         """Go to another page."""

@@ -105,8 +105,8 @@ def test_no_typed_text_names_a_file(taken: list[str], monkeypatch: pytest.Monkey
     session = Session(text=TEXT, tokenizer="spaces", mask=SCRIPTS[0], step="output", s="2")
     session.set("written_out", True).open("home", "program")
     assert session.sound() and fixed(taken) == {0, 1} and len(set(taken)) == 6
-    pictures = [json.loads(e.proto.json) for e in session.at.get("bidi_component") if e.key == "pictures"]
-    assert [each["page"] for each in pictures] == ["explore"]  # of which, and of keys, the browser makes names
+    sharing = [json.loads(e.proto.json) for e in session.at.get("bidi_component") if e.key == "sharing"]
+    assert [each["page"] for each in sharing] == ["explore"]  # of which, and of keys, the browser makes names
 
 
 def test_no_file_that_is_dropped_names_another(taken: list[str]) -> None:

@@ -91,7 +91,7 @@ def test_the_row_is_ranked_by_weight_and_the_column_by_row() -> None:
         "moved": movement(masked, value)[3, order],
     }.items():
         close(array(session.charts()[f"rank-{key}"]["data"][0]["y"]), expected)
-    session.open("tables")
+    session.open_tables()
     (frame,) = [frame.value for frame in session.at.dataframe if "rank: weight" in frame.value]
     assert sorted(frame["rank: weight"]) == [1.5, 1.5, 3, 4, 5, 6]  # “the” twice, and first
     assert str(frame.index[0]).startswith(str(int(order[0]) + 1))

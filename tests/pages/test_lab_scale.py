@@ -149,7 +149,7 @@ def test_an_emptied_number_box_keeps_the_number_before_it() -> None:
 
 
 def test_a_table_holds_the_numbers_of_its_chart() -> None:
-    session = scale(scale="d_k").open("tables")
+    session = scale(scale="d_k").open_tables()
     frames = [frame.value for frame in session.at.dataframe]
     made = averages(6, 200, 0)
     for frame, values in zip(frames, (made.spread, *(part[MIDDLE] for part in made[1:])), strict=False):

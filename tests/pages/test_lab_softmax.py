@@ -213,7 +213,7 @@ def test_dropout_in_training_and_in_evaluation() -> None:
 
 
 def test_a_table_holds_all_parts_of_the_row() -> None:
-    session = softmax(shift="100").open("tables")
+    session = softmax(shift="100").open_tables()
     (frame,) = (frame.value for frame in session.at.dataframe if "exp(x) / Σ" in frame.value)
     parts = parts_of(session)
     for column, values in zip(

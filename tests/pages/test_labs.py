@@ -96,7 +96,7 @@ def test_every_chart_says_what_it_shows_and_has_a_table_of_its_numbers(lab: Lab)
     charts = session.at.get("plotly_chart")
     assert charts and all(chart.proto.alt for chart in charts)
     keys = list(session.charts())
-    session.open("tables")
+    session.open_tables()
     assert session.sound()
     assert len(session.at.dataframe) >= len(keys)
     frames = [frame.value.to_numpy() for frame in session.at.dataframe]

@@ -114,7 +114,7 @@ def test_each_statistic_is_drawn_sorted_and_tabled() -> None:
     assert called == [f"layer {layer + 1}, head {head + 1}" for layer, head in best] and best[0] == (0, 2)
     session.click("statistic", 4, 9)
     assert (session.linked[1].lab.layer, session.linked[1].lab.head) == (4, 9)
-    session.open("tables")
+    session.open_tables()
     (table,) = [frame.value for frame in session.at.dataframe if "entropy" in frame.value]
     assert len(table) == 72
     close(table["entropy"].to_numpy().reshape(6, 12), found["entropy"])
@@ -217,7 +217,7 @@ def test_every_chart_has_a_table_of_its_numbers_and_the_colours_of_the_theme(sec
         session = Reading(text=TEXT, section=section, silenced="d0.0", theme=theme.name)
         inks = {figure["layout"]["font"]["color"] for figure in session.charts().values()}
         assert inks == {theme.ink}
-    session.open("tables")
+    session.open_tables()
     assert session.sound()
     frames = [frame.value.to_numpy() for frame in session.at.dataframe]
     for figure in session.charts().values():

@@ -10,10 +10,10 @@ import streamlit as st
 
 from attnviz import locale
 from attnviz.experiment import to_query
-from attnviz.export.figure import Figure, each_table
+from attnviz.export.figure import Figure
 from attnviz.figures.map_places import plain
 from attnviz.figures.maps import Map, sentence, specify
-from attnviz.figures.text import markdown, visible
+from attnviz.figures.text import visible
 from attnviz.letters import relabel
 from attnviz.locale import _
 from attnviz.ui import bridge, state, widgets
@@ -94,7 +94,7 @@ def chart(key: str, spec: dict[str, Any], alt: str, table: partial[pd.DataFrame]
 def keep(
     key: str, maps: Sequence[Map], panels: list[dict[str, Any]], spec: Callable[[], dict[str, Any]], alt: str
 ) -> None:
-    """Keep a figure of maps for show_tables and for what is taken home; spec makes it again."""
+    """Keep a figure of maps for its tables and for what is taken home; spec makes it again."""
     named = [(plain(one.title), partial(frame, one)) for one in maps]
     drawn().figure(Figure(key, named, alt, spec, panels, maps))
 
@@ -102,17 +102,6 @@ def keep(
 def tables(key: str, made: Sequence[tuple[str, partial[pd.DataFrame]]]) -> None:
     """Keep tables of what is no figure of a lab, each under its name."""
     drawn().figure(Figure(key, made))
-
-
-def show_tables() -> None:
-    """Offer every number drawn so far as a table, each made only when the tables are opened."""
-    expander = st.expander(_("Every figure as a table"), key="tables", on_change="rerun")
-    if not expander.open:
-        return
-    with expander:
-        for key, i, name, make in each_table(drawn().figures):
-            st.caption(markdown(name))
-            st.dataframe(make(), width="content", alt=name, key=f"frame:{key}:{i}")
 
 
 def frame(one: Map) -> pd.DataFrame:
@@ -135,14 +124,12 @@ def connect(
     on_cell: Callable[[dict[str, Any]], None] | None = None,
     in_part: bool = False,
 ) -> None:
-    """Offer the tables, and tie the charts to the browser: linked hover, the address, clicks. Call it once, at the end.
+    """Tie the charts to the browser: linked hover, the address, clicks. Call it once, at the end.
 
     key_tokens: those of the key tokens u, where they are not the query tokens; on_cell gets a click's name, row and
     column, from 0. Without on_cell a click on a map of tokens chooses its tokens s and u. in_part: called in a part
     of a lab, all of which runs after a click.
     """
-    if drawn().figures:
-        show_tables()
     colours = current_theme()
     spec: dict[str, Any] = {
         "tokens": [visible(token) for token in computed.run.tokens[computed.view.b]],

@@ -150,7 +150,6 @@ def _connect(
     tokens: dict[str, tuple[str, ...]],
     letters: Letters,
 ) -> None:
-    labs.show_tables()
     axes = {_key(letter, problem, tokens): letter for letter in problem.sizes}
     row, column = (at.get(letter, 0) for letter in ("", "", *problem.equation.output)[-2:])
     spec = {

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from attnviz import locale
 from attnviz.export import calls
 from attnviz.export.calls import Shown
 from attnviz.export.parts import Part
@@ -20,8 +21,10 @@ from attnviz.locale import _
 from attnviz.ui import board, home, source, state
 from attnviz.ui.compute import Computed
 from attnviz.ui.drawn import Drawn, Published, drawn
+from attnviz.ui.labs import figure_tables
 
 KINDS = ("html", "py", "ipynb", "safetensors", "zip")
+_BOX = "home"
 
 
 class Asked(NamedTuple):
@@ -41,16 +44,58 @@ class Asked(NamedTuple):
 
 
 def show(computed: Computed, *functions: Callable[..., Any], note: str = "") -> None:
-    """Offer the lab as files, and the source of the functions that it is about; call it when the lab is drawn.
+    """Offer the lab as files and tables, and the source of the functions that it is about; call it when it is drawn.
 
-    Both in one box: every box costs each run. note: whose numbers these are, where that is not the experiment's.
+    All in one box: every box costs each run. note: whose numbers these are, where that is not the experiment's.
     """
-    words = _("Take it home")
+    words = _("Take it home: files and tables")
     if functions:
-        words = _("Take it home, and the code that ran: {names}").format(names=source.named(functions))
-    expander = st.expander(words, key="home", on_change="rerun")
+        words = _("Take it home: files, tables, and the code that ran ({names})").format(names=source.named(functions))
+    expander = st.expander(words, key=_BOX, on_change="rerun")
     if not expander.open:  # a closed one costs nothing
         return
+    with expander:
+        part = _choose(bool(drawn().figures), bool(functions))
+        if part == "tables":
+            figure_tables.write()
+        elif part == "code":
+            source.write(functions)
+        else:
+            _offer(computed, note)
+
+
+def shows_tables() -> bool:
+    """Say whether the tables are open: they stand outside of what runs alone, and are to follow it."""
+    return bool(st.session_state.get(_BOX)) and st.session_state.get(_part_key()) == "tables"
+
+
+def _part_key() -> str:
+    return f"home_part.{locale.current()}"
+
+
+def _choose(tables: bool, code: bool) -> str:
+    words = {"files": _("Files")}
+    if tables:
+        words["tables"] = _("Every figure as a table")
+    if code:
+        words["code"] = _("The code that ran")
+    if len(words) == 1:
+        return "files"
+    key = _part_key()
+    if st.session_state.get(key) not in words:
+        st.session_state[key] = "files"
+    chosen = st.segmented_control(
+        _("What is taken home"),
+        list(words),
+        required=True,
+        format_func=words.__getitem__,
+        label_visibility="collapsed",
+        key=key,
+    )
+    return chosen or "files"
+
+
+def _offer(computed: Computed, note: str) -> None:
     place = [st.session_state["_title"], st.session_state["_section"], note]
     asked = Asked(
         drawn(),
@@ -60,13 +105,11 @@ def show(computed: Computed, *functions: Callable[..., Any], note: str = "") -> 
         st.context.url or "",
         st.context.theme.type == "dark",
     )
-    with expander:
-        published = drawn().published
-        st.caption(home.carries(published.query if published else ""))
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            for kind in KINDS:
-                home.offer(kind, state.language(), partial(asked.made, kind))
-        source.write(functions)
+    published = drawn().published
+    st.caption(home.carries(published.query if published else ""))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for kind in KINDS:
+            home.offer(kind, state.language(), partial(asked.made, kind))
 
 
 def made(kind: str, now: Published, about: About, *, dark: bool = False) -> str | bytes:

@@ -15,7 +15,8 @@ from attnviz.figures.panels import within
 from attnviz.ui import bridge, state
 from attnviz.ui.compute import Computed
 from attnviz.ui.drawn import drawn
-from attnviz.ui.fragments import fragment
+from attnviz.ui.fragments import fragment, runs_alone
+from attnviz.ui.labs import home
 
 Made = TypeVar("Made")
 
@@ -23,14 +24,17 @@ Made = TypeVar("Made")
 def live(show: Callable[[Computed], None]) -> Callable[[Computed], None]:
     """Let a lab run alone when one of its own controls changes; what the page computed stands still.
 
-    The whole page runs where a lab changed what is computed, or which sequence or head the page's controls show.
+    The whole page runs where a lab changed what is computed, or which sequence or head the page's controls show, and
+    where its tables are open, which stand outside.
     """
 
     @fragment(key="lab")
     @wraps(show)
     def run(computed: Computed) -> None:
         view = within(state.view(), computed.run)
-        if state.experiment() is not st.session_state["_ran"] or (view.b, view.h) != (computed.view.b, computed.view.h):
+        elsewhere = (view.b, view.h) != (computed.view.b, computed.view.h)
+        tabled = runs_alone() and home.shows_tables()
+        if state.experiment() is not st.session_state["_ran"] or elsewhere or tabled:
             st.rerun()
         drawn().begin()
         show(computed._replace(view=view))
@@ -54,8 +58,7 @@ def part(*fields: str, connects: bool = False) -> Callable[[Callable[..., Made]]
             own = {field: getattr(view.lab, field) for field in fields}
             others = view != replace(before, lab=replace(before.lab, **own))
             alone = view != before
-            tabled = alone and not connects and st.session_state.get("tables")  # they stand outside
-            if state.experiment() is not st.session_state["_ran"] or others or tabled:
+            if state.experiment() is not st.session_state["_ran"] or others or (alone and home.shows_tables()):
                 st.rerun()
             computed = computed._replace(view=view)
             with drawn().part(show.__name__):

@@ -16,6 +16,7 @@ from attnviz.ui import cell as cells
 from attnviz.ui import home, labs, notices, process, routing, state
 from attnviz.ui.board import Charts
 from attnviz.ui.drawn import drawn
+from attnviz.ui.labs import figure_tables
 from attnviz.ui.labs import home as labs_home
 from attnviz.ui.models import beside, beyond, choose, chosen, head, lines, overview, silenced, waiting
 from attnviz.ui.models.chosen import Chosen, Shown
@@ -64,7 +65,7 @@ def show(words: str) -> None:
     shown = head.show(now, computed)
     charts += head.groups(now)
     if head.has_board(now):
-        labs.show_tables()
+        figure_tables.show()
         cells.show(computed, charts + shown.charts, BOARD, on_other=partial(overview.clicked, now))
         home.show(computed, ("scores", "output"), BOARD, _whose(now))
     else:

@@ -13,6 +13,7 @@ from attnviz.ui import board, bridge, headings, home, labs, notices, process, ro
 from attnviz.ui import cell as cells
 from attnviz.ui.board import Charts
 from attnviz.ui.drawn import drawn
+from attnviz.ui.labs import figure_tables
 from attnviz.ui.labs import home as labs_home
 from attnviz.ui.models import overview
 from attnviz.ui.models.chosen import Chosen, box, of_head, stand_in
@@ -85,7 +86,7 @@ def _head(given: Given, charts: Charts, several: Heads | None) -> None:
         headings.line(_("**Step by step, as it should be**: computed from your queries, keys and values."))
         own = of_head(given.read(), given.head, given.queries)
         charts = charts + board.show(own, "scores", "output", sliders=False)
-        labs.show_tables()
+        figure_tables.show()
         cells.show(own, charts, BOARD, on_other=clicked, note=_("**As it should be**:"))
         home.show(own, ("scores", "output"), BOARD, note=_("as it should be, computed from your q, k, v"))
         return
