@@ -95,18 +95,21 @@ def test_a_difference_is_now_minus_unedited(block: str) -> None:
 
 
 def test_infinite_and_undefined_numbers_are_marked_each_by_its_name() -> None:
+    """An infinity times zero is NaN on every processor; a sum that overflows both ways is not, where it is fused."""
     huge = 3e38
-    experiment = Experiment("a b c", d_model=2, d_k=2, x=[[huge, huge], [0, 0], [huge, -huge]], w_q=[[9, 9], [9, 9]])
+    experiment = Experiment("a b c", d_model=2, d_k=2, x=[[huge, huge], [0, 0], [-huge, -huge]], w_q=[[9, 9], [9, 9]])
     run = experiment.run()
     assert run.trace is not None
-    query = run.trace.query[0, 0]
-    assert query.isposinf().any() and query.isnan().any()  # inf, and inf - inf
-    figure = reading.board(experiment, "projections", run=run)
-    np.testing.assert_array_equal(reading.marks(figure, "query", "∞"), query.isposinf().numpy())
-    np.testing.assert_array_equal(reading.marks(figure, "query", "−∞"), query.isneginf().numpy())
-    np.testing.assert_array_equal(reading.marks(figure, "query", "NaN"), query.isnan().numpy())
-    np.testing.assert_array_equal(reading.z(figure, "query"), reading.finite(query))
-    assert {t["text"] for t in figure["data"] if t.get("mode") == "text"} >= {"∞", "NaN"}
+    query, scores = run.trace.query[0, 0], run.trace.scores[0, 0]
+    assert query.isposinf().any() and query.isneginf().any() and scores.isnan().any()
+    for block, name, tensor in (("projections", "query", query), ("scores", "scores", scores)):
+        figure = reading.board(experiment, block, run=run)
+        np.testing.assert_array_equal(reading.marks(figure, name, "∞"), tensor.isposinf().numpy())
+        np.testing.assert_array_equal(reading.marks(figure, name, "−∞"), tensor.isneginf().numpy())
+        np.testing.assert_array_equal(reading.marks(figure, name, "NaN"), tensor.isnan().numpy())
+        np.testing.assert_array_equal(reading.z(figure, name), reading.finite(tensor))
+        marked = {"∞" if tensor.isposinf().any() else "", "NaN" if tensor.isnan().any() else ""} - {""}
+        assert {t["text"] for t in figure["data"] if t.get("mode") == "text"} >= marked
     for block in BLOCKS:
         scales = [v for k, v in reading.board(experiment, block, run=run)["layout"].items() if "coloraxis" in k]
         assert all(np.isfinite([scale["cmin"], scale["cmax"]]).all() for scale in scales)

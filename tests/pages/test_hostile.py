@@ -106,7 +106,8 @@ def test_no_typed_text_names_a_file(taken: list[str], monkeypatch: pytest.Monkey
     session.set("written_out", True).open("home", "program")
     assert session.sound() and fixed(taken) == {0, 1} and len(set(taken)) == 6
     sharing = [json.loads(e.proto.json) for e in session.at.get("bidi_component") if e.key == "sharing"]
-    assert [each["page"] for each in sharing] == ["explore"]  # of which, and of keys, the browser makes names
+    said = {"copy", "copied", "save", "none", "version", "lang", "scheme"}
+    assert [set(each) for each in sharing] == [said]  # names are made of the page's code and of charts' keys
 
 
 def test_no_file_that_is_dropped_names_another(taken: list[str]) -> None:
