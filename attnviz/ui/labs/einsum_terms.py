@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attnviz.core.einsum_terms import Element, unrolled
 from attnviz.figures.text import MINUS, SUBSCRIPTS, markdown, number, visible
-from attnviz.labs.equations import MAX_RUN, Problem, check
+from attnviz.labs.equations import MAX_RUN, Check, Problem, check
 from attnviz.limits import TERMS_SHOWN
 from attnviz.locale import _, n_
 from attnviz.ui import labs, small_table, state
@@ -17,6 +17,7 @@ from attnviz.ui.labs.einsum_home import record_loop
 from attnviz.ui.labs.einsum_letters import Letters, called
 
 TERMS_SENT = 500  # terms that a table holds at most
+_CHECKS_KEPT = 8
 
 
 def choose(problem: Problem, index: tuple[int, ...], letters: Letters) -> None:
@@ -118,11 +119,7 @@ def _table(problem: Problem, terms: Element, tokens: dict[str, tuple[str, ...]])
 def say_check(problem: Problem, found: Tensor, index: tuple[int, ...], asked: tuple[object, ...]) -> None:
     """Say how far the loop is from torch.einsum; asked is all that the answer depends on, for which it is kept."""
     asked = (*asked, index if problem.steps > MAX_RUN else ())
-    kept = st.session_state.get("_einsum")
-    if kept is None or kept[0] != asked:
-        kept = (asked, check(problem, found, index))
-        st.session_state["_einsum"] = kept
-    checked = kept[1]
+    checked = _checked(problem, found, index, asked)
     apart = f"{checked.difference:.1e}" if checked.difference else "0"
     record_loop(problem, found, checked)
     if checked.looped is not None:
@@ -144,3 +141,13 @@ def say_check(problem: Problem, found: Tensor, index: tuple[int, ...], asked: tu
             difference=apart,
         )
     )
+
+
+def _checked(problem: Problem, found: Tensor, index: tuple[int, ...], asked: tuple[object, ...]) -> Check:
+    """Return the check, kept for whoever goes back: a loop takes longer than all else on the page."""
+    kept: dict[tuple[object, ...], Check] = st.session_state.setdefault("_einsum", {})
+    checked = kept.pop(asked, None) or check(problem, found, index)
+    kept[asked] = checked  # the last
+    if len(kept) > _CHECKS_KEPT:
+        del kept[next(iter(kept))]
+    return checked
