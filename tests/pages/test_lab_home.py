@@ -194,6 +194,18 @@ def test_it_offers_five_files_with_the_link(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("lab", SECTIONS, ids=str)
+def test_its_box_shows_the_code_that_the_title_names(lab: Lab) -> None:
+    """In a part of its own, which a closed box and the others draw nothing of."""
+    session = opened(lab, lang="zh")
+    (box,) = [e for e in session.at.expander if e.label.startswith("带回去")]
+    named = re.findall(r"`(\w+)`", box.label)
+    session.at.session_state["home_part.zh"] = "code"
+    shown = [code.value for code in session.open("home").at.code if code.value.startswith("def ")]
+    assert session.sound() and named
+    assert [re.match(r"def (\w+)", code)[1] for code in shown] == named  # type: ignore[index]
+
+
+@pytest.mark.parametrize("lab", SECTIONS, ids=str)
 def test_its_page_has_every_figure_and_table(lab: Lab) -> None:
     session = opened(lab, lang="zh").open("home")
     now = published(session)
