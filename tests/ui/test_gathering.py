@@ -19,7 +19,11 @@ def said(**fields: Any) -> Message:
     return {"type": "websocket.send", "bytes": ForwardMsg(**fields).SerializeToString()}
 
 
-BEGIN, END, EARLY = said(new_session={}), said(script_finished=OVER), said(script_finished=AGAIN)
+BEGIN, END, EARLY = (
+    said(new_session={}, metadata={"run": {"fragment_ids": ["lab"]}}),
+    said(script_finished=OVER),
+    said(script_finished=AGAIN),
+)
 FIRST, SECOND = said(delta={"fragment_id": "first"}), said(delta={"fragment_id": "second"})
 
 
@@ -55,10 +59,11 @@ def test_a_run_is_sent_when_it_has_ended() -> None:
 
 
 def test_what_belongs_to_no_run_passes() -> None:
-    """As the answer to a download, or what is said after a run."""
+    """As the answer to a download, what is said after a run, and all that a page draws that runs whole."""
+    whole = said(new_session={})
 
     async def script(send: Send, arrived: list[Message]) -> None:
-        for n, message in enumerate(({"type": "websocket.accept"}, FIRST, END, SECOND), 1):
+        for n, message in enumerate(({"type": "websocket.accept"}, FIRST, whole, FIRST, END, SECOND), 1):
             await send(message)
             assert len(arrived) == n
 
