@@ -59,7 +59,7 @@ def test_the_axis_of_the_softmax_changes_its_maps_and_no_others(open_app: OpenAp
 def test_a_hidden_score_and_when_it_is_hidden_follow_the_reader(open_app: OpenApp, opened: bool) -> None:
     reader = open_app("/scores?section=masks&text=the+cat+sat&mask=causal")
     if opened:  # the tables, which stand outside of what runs alone
-        reader.unfold("home").choose("home_part", "Every figure as a table")
+        reader.unfold("home").choose("home_part", "Tables")
         reader.rest()
     choose(reader, "hidden_value", 2)
     reader.until(lambda: reader.state()[1].lab.hidden_value == "-1")

@@ -76,9 +76,9 @@ def _part_key() -> str:
 def _choose(tables: bool, code: bool) -> str:
     words = {"files": _("Files")}
     if tables:
-        words["tables"] = _("Every figure as a table")
+        words["tables"] = _("Tables")
     if code:
-        words["code"] = _("The code that ran")
+        words["code"] = _("Code")
     if len(words) == 1:
         return "files"
     key = _part_key()
