@@ -1,9 +1,8 @@
-"""What a part of a page draws when it runs alone is sent when it has run, all of it at once.
+"""What a run draws is sent when it has run, all of it at once.
 
 Streamlit sends what a run draws piece by piece, and a browser looks through the whole page again for each piece that
-reaches it alone: three to six times for the run of a lab, where once or twice would do. A part that takes longer is
-sent as far as it is, so that what it has drawn is seen while it goes on. A page that runs whole is sent piece by piece:
-it takes so long that the browser had better draw meanwhile.
+reaches it alone: three to six times for the run of a lab, where once or twice would do. A run that takes longer is
+sent as far as it is, so that what it has drawn is seen while it goes on.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from contextlib import suppress
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-LONG = 0.05  # seconds after which a run is sent as far as it is
+LONG = 0.08  # seconds after which a run is sent as far as it is
 LARGE = 1 << 16  # bytes of a message that is a drawing for certain, and is not looked into
 
 
 class Gathered:
-    """Sends each run of a part of a page at once, in an app's WebSockets; all else passes as it comes."""
+    """Sends each run of a page, or of a part of it, at once, in an app's WebSockets; all else passes as it comes."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -77,7 +76,7 @@ class Runs:
 
 
 def place_of(message: Message) -> str:
-    """Say whether a message of Streamlit's protocol is the "begin" of a part's run, or the "end" of any, else "".
+    """Say whether a message of Streamlit's protocol is the "begin" or the "end" of a run, else "".
 
     A run that ended because the page is to run again at once is not over; a closed connection is the end of all.
 
@@ -93,5 +92,4 @@ def place_of(message: Message) -> str:
     said = ForwardMsg.FromString(data)
     kind = said.WhichOneof("type")
     over = kind == "script_finished" and said.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
-    alone = kind == "new_session" and said.metadata.run.fragment_ids
-    return "end" if over else "begin" if alone else ""
+    return "end" if over else "begin" if kind == "new_session" else ""

@@ -1,4 +1,4 @@
-"""How app.py is served: the headers of every answer, runs that are sent at once, and the browser that is opened.
+"""How app.py is served: the headers of every answer, what is sent at once, and the browser that is opened.
 
 Streamlit sends no header against framing, sniffing or foreign scripts. What is sent here is as strict as Streamlit,
 its components and Plotly allow; a browser test fails on the first thing on a page that it forbids.
@@ -21,6 +21,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attnviz.ui.gathering import Gathered
+from attnviz.ui.undelayed import Undelayed
 
 FRAMES = "ATTNVIZ_FRAMES"  # names, in the environment, the sites that may show attnviz in a frame
 _INDEX = Path(st.__file__).parent / "static" / "index.html"
@@ -84,6 +85,7 @@ class Headers:
 
 
 MIDDLEWARE = [
+    Middleware(Undelayed),
     Middleware(Gathered),
     Middleware(Headers, sent=headers(_INDEX.read_text(encoding="utf-8"), os.environ.get(FRAMES, "").strip())),
 ]

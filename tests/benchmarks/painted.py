@@ -59,11 +59,9 @@ CLOCK = """
   };
   bench.tables = () => [...document.querySelectorAll(bench.at.table)].map((t) => t.innerText).join("\\n");
 
-  const channel = new MessageChannel();
-  const waiting = [];
-  channel.port1.onmessage = () => waiting.shift()();
-  // Posted while a frame begins, a message arrives when that frame has been drawn.
-  bench.endOfFrame = (f) => { waiting.push(() => f(performance.now())); channel.port2.postMessage(0); };
+  // Asked for while a frame begins, and before all else that waits: it is called when that frame has been drawn, not
+  // after what the page does next.
+  bench.endOfFrame = (f) => scheduler.postTask(() => f(performance.now()), { priority: "user-blocking" });
   bench.whenPainted = (holds) => new Promise((done) => {
     const look = () => holds() ? bench.endOfFrame(done) : requestAnimationFrame(look);
     requestAnimationFrame(look);

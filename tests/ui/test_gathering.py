@@ -19,11 +19,7 @@ def said(**fields: Any) -> Message:
     return {"type": "websocket.send", "bytes": ForwardMsg(**fields).SerializeToString()}
 
 
-BEGIN, END, EARLY = (
-    said(new_session={}, metadata={"run": {"fragment_ids": ["lab"]}}),
-    said(script_finished=OVER),
-    said(script_finished=AGAIN),
-)
+BEGIN, END, EARLY = said(new_session={}), said(script_finished=OVER), said(script_finished=AGAIN)
 FIRST, SECOND = said(delta={"fragment_id": "first"}), said(delta={"fragment_id": "second"})
 
 
@@ -45,25 +41,25 @@ def sent_by(script: Callable[[Send, list[Message]], Awaitable[None]], scope: str
     return arrived
 
 
-def test_a_run_is_sent_when_it_has_ended() -> None:
-    """Nothing of it comes before, and then all, in its order."""
+@pytest.mark.parametrize("begin", [BEGIN, said(new_session={}, metadata={"run": {"fragment_ids": ["lab"]}})])
+def test_a_run_is_sent_when_it_has_ended(begin: Message) -> None:
+    """Of a page, or of a part of it: nothing of it comes before, and then all, in its order."""
 
     async def script(send: Send, arrived: list[Message]) -> None:
-        for message in (BEGIN, FIRST, SECOND):
+        for message in (begin, FIRST, SECOND):
             await send(message)
         assert arrived == []
         await send(END)
-        assert arrived == [BEGIN, FIRST, SECOND, END]
+        assert arrived == [begin, FIRST, SECOND, END]
 
     assert len(sent_by(script)) == 4
 
 
 def test_what_belongs_to_no_run_passes() -> None:
-    """As the answer to a download, what is said after a run, and all that a page draws that runs whole."""
-    whole = said(new_session={})
+    """As the answer to a download, and what is said after a run."""
 
     async def script(send: Send, arrived: list[Message]) -> None:
-        for n, message in enumerate(({"type": "websocket.accept"}, FIRST, whole, FIRST, END, SECOND), 1):
+        for n, message in enumerate(({"type": "websocket.accept"}, FIRST, END, SECOND), 1):
             await send(message)
             assert len(arrived) == n
 
