@@ -14,7 +14,7 @@ from contextlib import suppress
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-LONG = 0.08  # seconds after which a run is sent as far as it is
+LONG = 0.1  # seconds after which a run is sent as far as it is
 LARGE = 1 << 16  # bytes of a message that is a drawing for certain, and is not looked into
 
 
