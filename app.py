@@ -3,13 +3,14 @@
 import streamlit as st
 
 from attnviz.locale import _
-from attnviz.ui import header, routing, serving, state, turns, widgets
+from attnviz.ui import following, header, routing, serving, state, turns, widgets
 
 
 @turns.in_turn
 def route() -> None:
     """Run a session: draw what every page has, then the page that is asked for."""
     state.begin()
+    following.begin()
     page = st.navigation(
         {
             "": [
@@ -39,6 +40,7 @@ def route() -> None:
     state.arrive(page.url_path)
     header.show(page.title)  # stands before torch is loaded
     page.run()
+    following.end()
     widgets.told()
 
 

@@ -13,7 +13,7 @@ from attnviz.figures.text import markdown
 from attnviz.limits import LIMITS, TEXT_CHARS
 from attnviz.locale import _
 from attnviz.presets import PRESETS, preset
-from attnviz.ui import state, widgets
+from attnviz.ui import following, state, widgets
 
 _GIVEN = "_text_given"  # the key of: a text was put into the box, which has not been drawn since
 LIVE = "120ms"  # of quiet after a key, before the page follows
@@ -62,7 +62,7 @@ def _text(texts: Sequence[str] = ()) -> None:
             st.text_input(
                 _("Text"),
                 key="text_line",
-                on_change=_take_text,
+                on_change=_take_line,
                 args=("text_line",),
                 live=LIVE,
                 placeholder=_("Type a few words"),
@@ -88,6 +88,11 @@ def _take_text(key: str) -> None:
     text = widgets.sent(key) or ""
     st.session_state["_text_cut"] = len(text) > TEXT_CHARS
     state.change(replace(state.experiment(), text=text[:TEXT_CHARS]))
+
+
+def _take_line(key: str) -> None:
+    _take_text(key)
+    following.ask()
 
 
 def _switch_box() -> None:

@@ -24,6 +24,20 @@ from attnviz.ui.link_words import words
 SENTENCES = 6  # of a link that holds many things that cannot be had
 
 
+def are_none(experiment: Experiment, run: Run, n_cut: int) -> bool:
+    """Say whether nothing is said of a text on one line: what was typed is all computed, and the link holds it."""
+    return (
+        bool(experiment.sequences)
+        and not linked.refused()
+        and not linked.is_unchanged()
+        and not st.session_state.get("_text_cut")
+        and not (experiment.n_left_out or n_cut)
+        and len(run.tokens) == 1
+        and _is_finite(run, state.view())
+        and "without=" not in to_query(experiment, state.view())
+    )
+
+
 def show_link() -> None:
     """Say what the link asked for and could not have."""
     said = words(linked.refused())

@@ -12,7 +12,7 @@ import streamlit as st
 
 from attnviz.experiment import to_query
 from attnviz.figures.panels import within
-from attnviz.ui import bridge, state
+from attnviz.ui import bridge, compute, following, notices, state
 from attnviz.ui.compute import Computed
 from attnviz.ui.drawn import drawn
 from attnviz.ui.fragments import fragment, runs_alone
@@ -25,16 +25,26 @@ def live(show: Callable[[Computed], None]) -> Callable[[Computed], None]:
     """Let a lab run alone when one of its own controls changes; what the page computed stands still.
 
     The whole page runs where a lab changed what is computed, or which sequence or head the page's controls show, and
-    where its tables are open, which stand outside.
+    where its tables are open, which stand outside. A line of text the lab follows alone: see following.py.
     """
 
-    @fragment(key="lab")
+    @fragment(key=following.LAB)
     @wraps(show)
     def run(computed: Computed) -> None:
+        experiment, before, alone = state.experiment(), computed.view, runs_alone()
+        follows = following.asked(experiment)
+        if not (follows or experiment is st.session_state["_ran"]) or (alone and home.shows_tables()):
+            st.rerun()
+        if alone:
+            computed = compute.computed()  # what the page computed, or for the text that was typed since
+        quiet = notices.are_none(experiment, computed.run, computed.n_cut)
+        if follows and not quiet:
+            st.rerun()
+        if quiet and not alone:
+            following.can()
+        st.session_state["_ran"] = experiment
         view = within(state.view(), computed.run)
-        elsewhere = (view.b, view.h) != (computed.view.b, computed.view.h)
-        tabled = runs_alone() and home.shows_tables()
-        if state.experiment() is not st.session_state["_ran"] or elsewhere or tabled:
+        if (view.b, view.h) != (before.b, before.h):
             st.rerun()
         drawn().begin()
         show(computed._replace(view=view))
