@@ -1,7 +1,7 @@
 """A lab follows a line of text alone, where nothing else on its page says anything of the text.
 
-Of a page that runs whole for each key, a browser draws the title, the navigation and all controls again: a third to
-two thirds of what it is sent. Where a notice stands on the page or would, or a box is open that is made of the text,
+Of a page that runs whole for each key, a browser draws the title, the navigation and all controls again: a quarter to
+half of what it is sent. Where a notice stands on the page or would, or a box is open that is made of the text,
 the page runs.
 """
 

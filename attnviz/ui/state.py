@@ -7,6 +7,7 @@ here imports torch, so that a page's title stands before it loads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn, TypedDict
 
@@ -83,7 +84,7 @@ def stop() -> NoReturn:
     drawn = () if context is None else context.shared.widget_user_keys_this_run
     for key in list(st.session_state):
         if key not in _HELD and not str(key).startswith("_") and key not in drawn:
-            del st.session_state[key]
+            _forget(key)
     widgets.told()
     st.stop()
 
@@ -91,7 +92,13 @@ def stop() -> NoReturn:
 def _forget_widgets() -> None:
     for key in list(st.session_state):
         if key not in _HELD and not str(key).startswith("_"):
-            del st.session_state[key]
+            _forget(key)
+
+
+def _forget(key: str | int) -> None:
+    # What a browser sends of a box that Streamlit has forgotten with its page is listed, and not there to be deleted.
+    with suppress(KeyError):
+        del st.session_state[key]
 
 
 def language() -> str:

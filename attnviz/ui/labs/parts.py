@@ -37,10 +37,9 @@ def live(show: Callable[[Computed], None]) -> Callable[[Computed], None]:
             st.rerun()
         if alone:
             computed = compute.computed()  # what the page computed, or for the text that was typed since
-        quiet = notices.are_none(experiment, computed.run, computed.n_cut)
-        if follows and not quiet:
-            st.rerun()
-        if quiet and not alone:
+            if follows and not notices.are_none(experiment, computed.run, computed.n_cut):
+                st.rerun()
+        elif notices.are_none(experiment, computed.run, computed.n_cut):
             following.can()
         st.session_state["_ran"] = experiment
         view = within(state.view(), computed.run)
