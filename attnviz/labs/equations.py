@@ -38,7 +38,7 @@ __all__ = [
     "tidy",
 ]
 
-MAX_RUN = 1_000  # steps of the loop that is run: some 15 ms
+MAX_RUN = 5_000  # steps of the loop that is run: some 3 ms
 CHECKED = 4  # elements that are checked where the loop is not run
 MAX_CHECKED = 200_000  # terms of them, unless one alone has more
 

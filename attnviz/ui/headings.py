@@ -13,8 +13,8 @@ def title(words: str) -> None:
 def line(words: str) -> None:
     """Draw a line of Markdown that is a title, or begins with one, in bold.
 
-    Its level is that of a block's name, next to the page's title: a part may stand on a page without blocks. Its bold
-    letters are what bridge.css knows it by, to keep it small: a container around it, for a key, would cost every run;
-    so would st.header, which the browser draws anew with each answer of the server, as it does not Markdown.
+    Its level is that of a block's name, next to the page's title: a part may stand on a page without blocks. No other
+    Markdown has a heading, so that bridge.css may keep it small: a container around it, for a key, would cost every
+    run; so would st.header, which the browser draws anew with each answer of the server, as it does not Markdown.
     """
     st.markdown(f"## {words}")

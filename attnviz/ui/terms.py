@@ -12,7 +12,7 @@ from attnviz.experiment import Run, View
 from attnviz.export.python import agreed_digits, cell_program
 from attnviz.figures.formulas import formula
 from attnviz.figures.matrices import shape
-from attnviz.figures.text import SUBSCRIPTS, decimals, markdown, number, visible
+from attnviz.figures.text import SUBSCRIPTS, decimals, number, visible
 from attnviz.figures.titles import plain_symbol
 from attnviz.letters import relabel
 from attnviz.limits import NAME_CHARS, TERMS_LISTED, TERMS_MOST, TERMS_SHOWN
@@ -42,7 +42,7 @@ def show_table(computed: Computed, view: View, explained: Arithmetic) -> None:
     explained = projected(explained)
     table = terms(computed.run, view, explained, agreed_digits(explained))
     if len(table) <= TERMS_SHOWN + 2:
-        small_table.show({markdown(head): [markdown(v) for v in cells] for head, cells in table.items()})
+        small_table.show(table)
     else:
         st.dataframe(table, hide_index=True, width="stretch")
 

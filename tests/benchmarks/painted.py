@@ -25,7 +25,7 @@ SELECTORS = {
     "image": ".heatmaplayer image",  # Plotly draws each heatmap as one
     "path": ".barlayer path, .scatterlayer path.js-line",
     "outlines": ".attnviz-linked",
-    "table": '[data-testid="stTable"]',
+    "table": ':is([data-testid="stTable"], .attnviz-table)',
     "title": "h1",
     "scroller": '[data-testid="stMain"]',
 }

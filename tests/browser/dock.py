@@ -35,12 +35,12 @@ class Dock:
         return self.root.locator('[data-testid="stMarkdown"]').first.text_content() or ""
 
     def is_written_out(self) -> bool:
-        return self.root.locator('[data-testid="stTable"], [data-testid="stDataFrame"]').count() > 0
+        return self.root.locator('.attnviz-table, [data-testid="stDataFrame"]').count() > 0
 
     def written(self) -> Written:
         """Read the arithmetic, which must be open."""
         formulas = self.root.locator('annotation[encoding="application/x-tex"]').all_text_contents()
-        rows = self.root.locator('[data-testid="stTable"] tr').all()
+        rows = self.root.locator(".attnviz-table tr").all()
         cells = [[c.strip() for c in row.locator("th, td").all_inner_texts()] for row in rows]
         value = self._said().rpartition("=")[2].strip().replace("−", "-").replace("∞", r"\infty")
         return Written(formulas[0], value, cells)

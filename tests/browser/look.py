@@ -13,7 +13,7 @@ SIDEWAYS = """() => {
     const boxes = [...document.querySelectorAll('[data-testid="stMain"] *, [data-testid="stBottom"] *')]
         .filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1
             && /auto|scroll/.test(getComputedStyle(e).overflowX)
-            && !e.closest('[class*="st-key-block-"], [data-testid="stTable"], [data-testid="stDataFrame"], pre'));
+            && !e.closest('[class*="st-key-block-"], .attnviz-table, [data-testid="stDataFrame"], pre'));
     return [...wide, ...boxes.map(e => (e.dataset.testid || e.className) + " " + e.scrollWidth)];
 }"""
 # [text, contrast with what it stands on, whether that is a cell] of each text of a figure.

@@ -31,10 +31,10 @@ def test_on_a_phone_the_names_of_the_terms_stand_in_one_line_and_stay_in_sight(o
     dock = Dock(reader)
     dock.root.locator(".st-key-written_out label").click()
     reader.rest()
-    names = dock.root.locator("[data-testid=stTable] tr > :first-child")
+    names = dock.root.locator(".attnviz-table tr > :first-child")
     assert names.count() == 4 and names.evaluate_all(LINES) == [1, 1, 1, 1]
     left = [box["x"] for box in (name.bounding_box() for name in names.all()) if box]
-    dock.root.locator("[data-testid=stTable] tr > :last-child").last.scroll_into_view_if_needed()
+    dock.root.locator(".attnviz-table tr > :last-child").last.scroll_into_view_if_needed()
     assert [box["x"] for box in (name.bounding_box() for name in names.all()) if box] == left
 
 

@@ -15,6 +15,7 @@ from attnviz.labs.equations import (
     Problem,
     check,
     difference,
+    loop_of,
     own_tensors,
     pose,
     read_index,
@@ -175,6 +176,18 @@ def test_the_loop_that_is_shown_runs_and_agrees_with_torch(equation: str) -> Non
     checked = check(problem, found, (0,) * found.ndim)
     assert checked.difference < 1e-5
     assert (checked.elements == ()) == (problem.steps <= MAX_RUN)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+@pytest.mark.parametrize("equation", [*STARTS.split(), "...ij,...jk->...ik", "->", "i,i,i->", "iij->j"])
+def test_the_loop_makes_of_arrays_what_it_makes_of_tensors(equation: str, dtype: torch.dtype) -> None:
+    problem = posed(equation)
+    loop, operands = loop_of(problem)
+    names: dict[str, Any] = {}
+    exec(loop.code, names)  # noqa: S102  # as a program that is taken home runs it
+    for scale in (1, 2e38):  # with which numbers leave what most of these dtypes hold
+        given = [x.to(dtype) * scale for x in operands]
+        torch.testing.assert_close(loop(*given), names["loop"](*given), rtol=0, atol=0, equal_nan=True)
 
 
 def test_of_a_long_loop_a_few_elements_are_checked() -> None:

@@ -3,7 +3,9 @@
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
+import pandas as pd
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
@@ -103,6 +105,20 @@ class Session:
         at = self.at
         kinds: list[Any] = [at.markdown, at.caption, at.warning, at.info, at.error, at.header, at.title]
         return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+    def tables(self) -> list[pd.DataFrame]:
+        """Every small table, as text."""
+        found = []
+        for body in self.html("attnviz-table"):
+            head, *rows = [
+                ["".join(cell.itertext()).strip() for cell in row] for row in ElementTree.fromstring(body).iter("tr")
+            ]
+            found.append(pd.DataFrame(rows, columns=head))
+        return found
+
+    def html(self, holds: str) -> list[str]:
+        """All that is drawn as HTML of our own and holds this text."""
+        return [e.proto.body for e in self.at.get("html") if holds in e.proto.body]
 
     def said(self) -> list[str]:
         """The sentences in boxes: warnings, news and errors."""

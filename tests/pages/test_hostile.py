@@ -19,8 +19,9 @@ from tests.pages.session import Session
 from tests.pages.tensors import Bringing, npz
 
 TEXT = " ".join(SCRIPTS + LINKS)
-OWN = {"div", "span", "pre", "b", "i", "br", "sub", "sup"}  # tags of the app's own words
-ATTRIBUTES = {"style", "class", "title", "lang", "dir"}
+# Tags of the app's own words and tables, and their attributes.
+OWN = {"div", "span", "pre", "b", "i", "br", "sub", "sup", "table", "thead", "tbody", "tr", "th", "td", "code"}
+ATTRIBUTES = {"style", "class", "title", "lang", "dir", "scope"}
 
 
 class Markup(HTMLParser):

@@ -115,11 +115,11 @@ def test_the_reveal_and_the_table_hold_the_costs() -> None:
     sizes = Sizes(8, 4, 4, 4, 2)
     words = session.words()
     assert "5 in the last step, 15 in all 6 steps; of Q: 0" in words and f"{6 * 4 * 4 * 4} bytes useless" in words
-    (table,) = session.at.table
+    (table,) = session.tables()
     for column, cached in (("with cache", True), ("without", False)):
         one, all_ = cost(sizes, 3, cached=cached), total(sizes, 3, cached=cached)
         expected = [one.projected, one.multiplications, all_.multiplications, one.read, all_.read, one.kept]
-        assert [int(cell.replace(",", "")) for cell in table.value[column]] == expected
+        assert [int(cell.replace(",", "")) for cell in table[column]] == expected
     charts = session.charts()
     for trace, cached in zip(charts["cost-multiplications"]["data"], (True, False), strict=True):
         assert array(trace["y"]).tolist() == [cost(sizes, t, cached=cached).multiplications for t in range(1, 7)]

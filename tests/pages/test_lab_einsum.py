@@ -32,8 +32,8 @@ def posed(session: Session) -> tuple[Problem, torch.Tensor]:
 
 def html(session: Session) -> str:
     """The loop as it is drawn."""
-    (found,) = session.at.get("html")
-    return str(found.proto.body)
+    (found,) = session.html("<pre")
+    return found
 
 
 def codes(session: Session) -> list[str]:
@@ -107,9 +107,9 @@ def test_the_element_is_chosen_by_numbers_by_a_click_and_by_the_link() -> None:
     assert "at b=1, h=3" in str(session.charts()[KEY]["layout"]["annotations"])
     assert session.bridge["selected"] == {"name": "result", "row": 0, "col": 2}
     terms = element(problem.equation, problem.operands, (0, 2, 0, 2))
-    (table,) = [table.value for table in session.at.table]
-    assert list(table.iloc[:-1, -1]) == [markdown(number(v, 4)) for v in terms.products.tolist()]
-    assert table.iloc[-1, -1] == markdown(number(terms.total, 4))
+    (table,) = session.tables()
+    assert list(table.iloc[:-1, -1]) == [number(v, 4) for v in terms.products.tolist()]
+    assert table.iloc[-1, -1] == number(terms.total, 4)
     linked = Session("einsum", equation="bhsk,bhuk->bhsu", at="1, 3, 1, 3", **BATCH)
     assert linked.maps()["result"].tolist() == session.maps()["result"].tolist()
     session.set("equation", "bhsk,bhuk->bhus")  # another result: its own first element
@@ -206,7 +206,7 @@ def test_every_fault_that_can_be_typed_is_worded() -> None:
 
 def test_many_terms_scroll_and_a_long_loop_is_checked_by_elements() -> None:
     session = Session("einsum", equation="ij->i", sizes="i=20, j=600")
-    assert "12,000 steps, more than the 1,000" in session.words() and "The first 500 of 600 terms" in session.words()
+    assert "12,000 steps, more than the 5,000" in session.words() and "The first 500 of 600 terms" in session.words()
     frame = session.at.dataframe[0].value
     assert len(frame) == 501
     _problem, found = posed(session)

@@ -55,7 +55,7 @@ def test_the_reveal_of_the_split_says_the_difference_and_the_columns() -> None:
     session = Session("heads", n_heads="2", h="1", reveal="19", letters="bij", d_k="3")
     words = session.words()
     assert "W\\_Q has 8 × 2·3 = 48 numbers either way: its columns 1 to 3 are the matrix of head 1" in words
-    tables = " ".join(str(table.value.to_dict()) for table in session.at.table)
+    tables = " ".join(str(table.to_dict()) for table in session.tables())
     assert "torch.einsum('bim,mhk->bhik', X, W_Q.view(m, h, k))" in tables and "view(b, i, h, k)" in tables
     run = Experiment(CAT.text, n_heads=2, d_k=3).run()
     by_einsum = torch.einsum("bsm,mhk->bhsk", run.x, run.w_q.unflatten(-1, (2, 3)))
@@ -130,7 +130,7 @@ def test_the_reveal_of_shared_keys_says_bytes_changes_and_multiplications() -> N
     assert f"4,096 tokens {cache_bytes(small, 4096):,} and not {cache_bytes(all_, 4096):,}" in words
     assert f"by {number(change.mean, 4)} on average, by {number(change.most, 4)} at most" in words
     assert f"{8 * 6 * 6 * 4:,} multiplications with 8 key-value heads and {8 * 6 * 6 * 4:,} with one" in words
-    (table,) = [table.value for table in session.at.table]
+    (table,) = session.tables()
     rows = table.to_numpy().tolist()
     assert [row[1] for row in rows] == ["heads 1, 2, 3, 4, 5, 6, 7, 8", *[f"means of {x}" for x in GROUPS]]
     for row, n in zip(rows, (8, 4, 2, 1), strict=True):
@@ -138,7 +138,7 @@ def test_the_reveal_of_shared_keys_says_bytes_changes_and_multiplications() -> N
         assert row[2:4] == [f"{cache_bytes(sizes, length):,}" for length in (6, 4096)]
         assert row[4:] == [number(change.mean, 4), number(change.most, 4)]
     session.set("shared_by", "first")
-    assert "heads 1, 3, 5, 7" in str(session.at.table[0].value.to_dict())
+    assert "heads 1, 3, 5, 7" in str(session.tables()[0].to_dict())
 
 
 GROUPS = ("1–2, 3–4, 5–6, 7–8", "1–4, 5–8", "1–8")

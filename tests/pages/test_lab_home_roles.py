@@ -87,8 +87,8 @@ def test_any_equation_is_computed_by_torch_and_by_its_loop(equation: str) -> Non
 
 
 def shown_loop(session: Session) -> str:
-    (drawn,) = session.at.get("html")
-    return re.sub("<[^>]*>", "", drawn.proto.body)
+    (drawn,) = session.html("<pre")
+    return re.sub("<[^>]*>", "", drawn)
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_the_element_that_is_chosen_is_written_out() -> None:
     session = opened(EINSUM, equation="bik,bjk->bij").set("index:i", 3)
     terms = ran(check_program(session))["terms"]
     assert terms.index == {"b": 0, "i": 2, "j": 0}
-    (table,) = session.at.table
-    assert len(terms.products) == len(table.value) - 1
+    (table,) = session.tables()
+    assert len(terms.products) == len(table) - 1
 
 
 def test_a_loop_that_is_too_long_is_left_out_and_many_operands_are_not() -> None:

@@ -37,7 +37,7 @@ def test_the_four_terms_are_drawn_and_add_up(positions: str) -> None:
     )
     same = small(float((beside.scores - terms.scores).abs().max()))
     assert f"(largest difference {same})" in words and (beside.narrow, beside.numbers) == (96, 192)
-    (table,) = [t.value for t in session.at.table]
+    (table,) = session.tables()
     assert table.to_numpy().tolist()[1][1:3] == ["16", "192"]
 
 

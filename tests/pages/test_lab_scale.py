@@ -63,8 +63,8 @@ def assert_drawn(session: Session, n_keys: int, draws: int) -> None:
 
 
 def assert_table(session: Session) -> None:
-    (table,) = session.at.table
-    cells = table.value.to_numpy().tolist()
+    (table,) = session.tables()
+    cells = table.to_numpy().tolist()
     experiment, found = session.experiment, mine(session)
     columns = [factors(experiment.d_k, experiment.temperature), *found]
     for i, row in enumerate(cells):
@@ -122,7 +122,7 @@ def test_the_reveal_gives_the_numbers_of_the_draws(text: str) -> None:
 def test_one_token_a_batch_and_grouped_heads() -> None:
     session = scale(text="a", reveal="3")  # rows of one key would all have the weight 1
     assert_drawn(session, 2, 200)
-    assert [row[3] for row in session.at.table[0].value.to_numpy().tolist()] == ["1.0000"] * 3
+    assert [row[3] for row in session.tables()[0].to_numpy().tolist()] == ["1.0000"] * 3
     session = scale(text="a b c d\ne f", b="1", n_heads="4", n_kv_heads="2", h="3", s="1")
     assert_drawn(session, 2, 200)  # as many keys as this sequence has tokens, without padding
     assert_table(session)
@@ -130,9 +130,9 @@ def test_one_token_a_batch_and_grouped_heads() -> None:
 
 def test_a_row_that_sees_nothing_and_numbers_beyond_float32() -> None:
     session = scale(text="a b", mask="drawn", drawn="2.IA")
-    assert [row[2:] for row in session.at.table[0].value.to_numpy().tolist()] == [["0.0000"] * 4] * 3
+    assert [row[2:] for row in session.tables()[0].to_numpy().tolist()] == [["0.0000"] * 4] * 3
     session = scale(edits="x~0.0.0_1e30")
-    assert all(row[3] == "NaN" for row in session.at.table[0].value.to_numpy().tolist())
+    assert all(row[3] == "NaN" for row in session.tables()[0].to_numpy().tolist())
 
 
 def test_the_letters_and_a_bad_link() -> None:

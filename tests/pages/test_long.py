@@ -109,13 +109,13 @@ def test_the_window_moves_and_a_cell_keeps_its_number() -> None:
 
 
 def read(printed: str) -> float:
-    """The number that a table prints, in Markdown."""
-    return float(printed.replace("−", "-").replace("\\", ""))
+    """The number that a table prints."""
+    return float(printed.replace("−", "-"))
 
 
 def terms(session: Session) -> Any:
     """The table of the cell's sum."""
-    (found,) = [frame.value for frame in session.at.table if "sum" in frame.value.columns]
+    (found,) = [frame for frame in session.tables() if "sum" in frame.columns]
     return found
 
 

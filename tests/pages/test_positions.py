@@ -66,7 +66,7 @@ def test_the_labs_of_the_scores_begin_with_what_alibi_adds(mask: str) -> None:
     trace = session.experiment.run().trace
     assert trace is not None
     weights = trace.weights[0, 0]
-    (table,) = [t.value for t in session.at.table if "largest weight" in t.value.columns]
+    (table,) = [t for t in session.tables() if "largest weight" in t.columns]
     assert number(float(weights[4].max()), 4) in table["largest weight"].tolist()
     masks = Session("scores", section="masks", hidden_value="-inf", **(query | {"mask": "causal"}))
     causal = masks.experiment.run().trace

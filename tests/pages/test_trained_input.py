@@ -136,7 +136,7 @@ def test_an_encoder_and_a_decoder_have_three_maps(folders: dict[str, Path], part
         assert maps["weights"].shape == (len(read.part(part).queries), len(read.part(part).keys))
         session.click("weights", 1, 2)
         assert f"= {float(trace.weights[0, 1, 2]):.4f}" in session.words()
-        (table,) = [one.value for one in session.at.table]
+        (table,) = session.tables()
         assert list(table.columns)[3] == f"3 {read.part(part).keys[2].shown}"
         session.click("output", 2, 3)
         assert session.view.step == "output" and session.view.feature == 3

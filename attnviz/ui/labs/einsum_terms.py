@@ -107,8 +107,7 @@ def _table(problem: Problem, terms: Element, tokens: dict[str, tuple[str, ...]])
         table[next(iter(table))][-1] = _("sum")
         table[list(table)[-1]][-1] = printed(terms.total)
     if n <= TERMS_SHOWN:
-        escaped = {markdown(head): [markdown(value) for value in column] for head, column in table.items()}
-        small_table.show(escaped)
+        small_table.show(table)
     else:
         height = 36 * (TERMS_SHOWN + 2)
         st.dataframe(table, hide_index=True, width="content", height=height, alt=_("The terms of the element"))

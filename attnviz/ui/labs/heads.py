@@ -150,10 +150,11 @@ def _ask(computed: Computed, heads: Heads, ways: list[Tensor]) -> None:
             {
                 _("way"): [_("one matrix, cut"), _("one einsum"), _("a matrix for each head")],
                 "torch": [
-                    f"`(X @ W_Q).view(b, {s}, h, k).transpose(1, 2)`",
-                    f"`torch.einsum('{equation}', X, W_Q.view(m, h, k))`",
-                    "`torch.stack([X @ W_Q[:, i*k:(i+1)*k] for i in range(h)], 1)`",
+                    f"(X @ W_Q).view(b, {s}, h, k).transpose(1, 2)",
+                    f"torch.einsum('{equation}', X, W_Q.view(m, h, k))",
+                    "torch.stack([X @ W_Q[:, i*k:(i+1)*k] for i in range(h)], 1)",
                 ],
                 _("differs from the first by"): ["0", *map(rounded, gaps)],
-            }
+            },
+            code="torch",
         )

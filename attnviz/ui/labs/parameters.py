@@ -184,8 +184,8 @@ def _heads(sizes: Sizes, n: int) -> None:
         small_table.show(
             {
                 _("heads"): [str(cut.n_heads) for cut in cuts],
-                r"d\_k": [str(cut.d_k) for cut in cuts],
-                _("parameters of {names}").format(names="W_Q, W_K, W_V").replace("_", r"\_"): [
+                "d_k": [str(cut.d_k) for cut in cuts],
+                _("parameters of {names}").format(names="W_Q, W_K, W_V"): [
                     f"{all_steps.parameters:,}" for *_steps, all_steps, _dense in made
                 ],
                 _("multiplications of Q Kᵀ"): [f"{one[3].multiplications:,}" for one in made],

@@ -134,10 +134,9 @@ def _own(computed: Computed) -> Rows:
 
 def _own_row(computed: Computed, mine: Rows) -> None:
     experiment = computed.experiment
-    names = [
-        markdown(words) if scaling != experiment.scale else _("**{scaling}** (chosen)").format(scaling=markdown(words))
-        for scaling, words in scalings().items()
-    ]
+    chosen = list(scalings()).index(experiment.scale)
+    names = list(scalings().values())
+    names[chosen] = _("{scaling} (chosen)").format(scaling=names[chosen])
     columns = {
         _("factor"): labs.ran("scale_factors", factors, experiment.d_k, experiment.temperature),
         _("standard deviation"): mine.spread,
@@ -150,4 +149,4 @@ def _own_row(computed: Computed, mine: Rows) -> None:
         with st.container(width=220):
             headings.title(_("Your own row, d_k = {d_k}").format(d_k=experiment.d_k))
             choose_row(computed)
-        small_table.show({_("Scale"): names, **printed})
+        small_table.show({_("Scale"): names, **printed}, chosen=chosen)
