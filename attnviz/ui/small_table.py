@@ -33,7 +33,7 @@ def show(columns: Mapping[str, Sequence[str]], *, code: str = "", chosen: int | 
 
 
 def _said(words: str) -> str:
-    return html(visible(words))
+    return html(visible(words)) if words else ""
 
 
 def _right(is_number: bool) -> str:
