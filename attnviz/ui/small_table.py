@@ -12,7 +12,7 @@ from attnviz.figures.text import html, visible
 _NUMBER = re.compile(r"[−+]?(\d[\d,]*(\.\d+)?(e[−+]\d+)?|∞)|NaN|")
 
 
-def show(columns: Mapping[str, Sequence[str]], *, code: str = "", chosen: int | None = None) -> None:
+def show(columns: Mapping[str, Sequence[str]], *, code: str | None = None, chosen: int | None = None) -> None:
     """Draw columns under their heads, all of them plain words; numbers stand below each other digit by digit.
 
     code: the head of a column of code; chosen: the row that is in bold. It is HTML of our own: for each cell of

@@ -32,6 +32,7 @@ def words(cell: ElementTree.Element) -> str:
 def test_heads_stand_over_their_cells_in_the_order_given() -> None:
     heads, first, second = table({"": ["a", ""], "n": ["1", "−2,000.5"]})
     assert [cell.tag for cell in heads] == ["th", "th"] and {cell.get("scope") for cell in heads} == {"col"}
+    assert not [cell for row in (first, second) for cell in row if len(cell)]  # neither code nor bold unless asked
     assert [[words(cell) for cell in row] for row in (first, second)] == [["a", "1"], ["", "−2,000.5"]]
 
 
