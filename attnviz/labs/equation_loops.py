@@ -33,7 +33,7 @@ class Loop:
         return torch.from_numpy(np.asarray(made))
 
 
-class _Numbers(np.ndarray):  # type: ignore[type-arg]
+class _Numbers(np.ndarray):
     """A tensor's numbers, in the same memory, with what the text of a loop calls."""
 
     def new_zeros(self, *shape: Any) -> _Numbers:
