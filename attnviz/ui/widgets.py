@@ -7,6 +7,7 @@ reader's, and must not undo the preset.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -24,12 +25,17 @@ def give(key: str, value: Any) -> None:
 
 
 def follow(*sources: Any) -> None:
-    """Let every drawn widget of a field of some dataclasses follow what was changed elsewhere."""
+    """Let every drawn widget of a field of some dataclasses follow what was changed elsewhere.
+
+    A widget that was there a moment ago may be gone: the run of a page that was just left ends meanwhile, on a thread
+    of its own, and its widgets are forgotten.
+    """
     values = {name: getattr(source, name) for source in sources for name in source.__dataclass_fields__}
     for key in list(st.session_state):
         field = str(key).partition(".")[0]
         if field in values:
-            give(str(key), values[field])
+            with suppress(KeyError):
+                give(str(key), values[field])
 
 
 def remind(*sources: Any, keys: tuple[str, ...] = ()) -> None:
