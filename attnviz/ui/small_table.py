@@ -18,23 +18,21 @@ def show(columns: Mapping[str, Sequence[str]], *, code: str | None = None, chose
     code: the head of a column of code; chosen: the row that is in bold. It is HTML of our own: for each cell of
     st.table a browser keeps a score of components, and looks through all of them with each run of a page.
     """
-    numbers = {head for head, cells in columns.items() if any(cells) and all(map(_NUMBER.fullmatch, cells))}
-    heads = "".join(f'<th scope="col"{_right(head in numbers)}>{_said(head)}</th>' for head in columns)
-    rows = []
-    for i, cells in enumerate(zip(*columns.values(), strict=True)):
-        made = [
-            f"<code>{_said(x)}</code>" if head == code else _said(x) for head, x in zip(columns, cells, strict=True)
-        ]
-        shown = [f"<b>{x}</b>" for x in made] if i == chosen else made
-        tagged = (f"<td{_right(head in numbers)}>{x}</td>" for head, x in zip(columns, shown, strict=True))
-        rows.append(f"<tr>{''.join(tagged)}</tr>")
-    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    made = (_column(head, cells, head == code, chosen) for head, cells in columns.items())
+    head, *body = (f"<tr>{''.join(row)}</tr>" for row in zip(*made, strict=True))
+    table = f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
     st.html(f'<div class="attnviz-table">{table}</div>', width="content")
+
+
+def _column(head: str, cells: Sequence[str], is_code: bool, chosen: int | None) -> list[str]:
+    """Return the head and the cells of a column as they stand in their rows."""
+    right = ' class="attnviz-number"' if any(cells) and all(map(_NUMBER.fullmatch, cells)) else ""
+    made = [f'<th scope="col"{right}>{_said(head)}</th>']
+    for i, words in enumerate(cells):
+        cell = f"<code>{_said(words)}</code>" if is_code else _said(words)
+        made.append(f"<td{right}>{f'<b>{cell}</b>' if i == chosen else cell}</td>")
+    return made
 
 
 def _said(words: str) -> str:
     return html(visible(words)) if words else ""
-
-
-def _right(is_number: bool) -> str:
-    return ' class="attnviz-number"' if is_number else ""

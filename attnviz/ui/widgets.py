@@ -55,8 +55,9 @@ def remind(*sources: Any, keys: tuple[str, ...] = ()) -> None:
     fields = {name for source in sources for name in source.__dataclass_fields__} | set(keys)
     for key in {*keys_of.values()} - {keys_of[name] for name in sent if name in keys_of}:
         waits = key.partition(".")[0] in fields and key not in context.shared.widget_user_keys_this_run
-        if waits and key in st.session_state:
-            st.session_state[key] = st.session_state[key]
+        if waits:
+            with suppress(KeyError):
+                st.session_state[key] = st.session_state[key]
 
 
 def told() -> None:
@@ -86,7 +87,7 @@ def sent(key: str) -> Any:
     A tap outside a box commits it and does what was tapped, both at once: the page may have been left, and the key
     forgotten, before what was typed comes. Streamlit then still has it under the widget's own id, in its own place.
     """
-    if key in st.session_state:
+    with suppress(KeyError):
         return st.session_state[key]
     context = get_script_run_ctx()
     states = {} if context is None else context.session_state._state._new_widget_state

@@ -27,3 +27,10 @@ def test_no_title_is_mere_bold_letters() -> None:
     files = sorted(UI.rglob("*.py"))
     assert len(files) > 100
     assert [str(path) for path in files if BOLD_LINE.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_no_other_markdown_has_a_heading_since_the_style_knows_titles_by_it() -> None:
+    heading = re.compile(r'f?"#{1,6} ')
+    assert [path.name for path in sorted(UI.rglob("*.py")) if heading.search(path.read_text(encoding="utf-8"))] == [
+        "headings.py"
+    ]

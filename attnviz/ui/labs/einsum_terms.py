@@ -143,7 +143,7 @@ def say_check(problem: Problem, found: Tensor, index: tuple[int, ...], asked: tu
 
 
 def _checked(problem: Problem, found: Tensor, index: tuple[int, ...], asked: tuple[object, ...]) -> Check:
-    """Return the check, kept for whoever goes back: a loop takes longer than all else on the page."""
+    """Return the check, kept for whoever goes back: of a sum of many terms it takes as long as all else on the page."""
     kept: dict[tuple[object, ...], Check] = st.session_state.setdefault("_einsum", {})
     checked = kept.pop(asked, None) or check(problem, found, index)
     kept[asked] = checked  # the last
